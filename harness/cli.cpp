@@ -1,0 +1,34 @@
+#include "harness/cli.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+
+#include "harness/commands.hpp"
+#include "harness/version.hpp"
+
+namespace ulpscope {
+
+int run_cli(int argc, char** argv) {
+  CLI::App app{"ulpscope: why do these floating-point results differ, by how much may they, and is that all right?"};
+  app.set_version_flag("--version", kVersion);
+  app.require_subcommand(1);
+  int exit_code = 0;
+  for (auto& add : commands()) add(app, exit_code);
+  try {
+    app.parse(argc, argv);
+    return exit_code;
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) return app.exit(e);   // --help, --version
+    std::fprintf(stderr, "ulpscope: %s (see --help)\n", e.what());
+    return 2;
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "ulpscope: out of host memory: choose a smaller case or fewer threads\n");
+    return 2;
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "ulpscope: %s\n", e.what());
+    return 2;
+  }
+}
+
+}  // namespace ulpscope
