@@ -15,26 +15,27 @@ namespace ulpscope {
 /// A run of outputs [begin, begin + count) in linear order, as raw bits of the output dtype.
 struct Window {
   std::int64_t begin = 0;
-  Tensor bits;                     // 1-D
+  Tensor bits;  // 1-D
 };
 
 struct Capture {
-  Case test;                       // the case, whole: a capture judges without the cases folder
+  Case test;  // the case, whole: a capture judges without the cases folder
   std::string variant;
   Mode mode = Mode::fp32;
-  std::string executed;            // "device", "host", "recorded"
-  nlohmann::json environment;      // harness/environment.hpp
-  std::string input_hash, output_hash;  // output_hash covers the whole output, even when only windows are kept
-  bool runs_identical = true;      // two runs compared in bits before anything else
-  std::int64_t runs_differing = 0; // outputs that differed between the two runs
+  std::string executed;        // "device", "host", "recorded"
+  nlohmann::json environment;  // harness/environment.hpp
+  std::string input_hash,
+      output_hash;                  // output_hash covers the whole output, even when only windows are kept
+  bool runs_identical = true;       // two runs compared in bits before anything else
+  std::int64_t runs_differing = 0;  // outputs that differed between the two runs
   double device_ms = 0;
   LaunchNotes notes;
-  std::string status = "ok";       // "ok", "skipped", "error"
-  std::string reason;              // of skipped and error
-  std::vector<Window> windows;     // one window covering everything when the output is stored whole
+  std::string status = "ok";    // "ok", "skipped", "error"
+  std::string reason;           // of skipped and error
+  std::vector<Window> windows;  // one window covering everything when the output is stored whole
 };
 
 void write_capture(const std::string& path, const Capture& capture);
-Capture read_capture(const std::string& path);   // throws Error on anything malformed
+Capture read_capture(const std::string& path);  // throws Error on anything malformed
 
 }  // namespace ulpscope

@@ -1,5 +1,6 @@
 #pragma once
-// A case: an operator on inputs that a counter-based generator makes, so that its text is the whole experiment.
+// A case: an operator on inputs that a counter-based generator makes, so that its text is the whole
+// experiment.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,9 +17,9 @@ namespace ulpscope {
 /// cases/README.md says per kind.
 struct Fill {
   std::string kind = "uniform";
-  double lo = 0, hi = 1;          // uniform, integers, wide (exponents)
-  double mean = 0, stddev = 1;    // normal
-  double condition = 1e6;         // condition
+  double lo = 0, hi = 1;        // uniform, integers, wide (exponents)
+  double mean = 0, stddev = 1;  // normal
+  double condition = 1e6;       // condition
   bool operator==(const Fill&) const = default;
 };
 
@@ -27,18 +28,19 @@ struct Tolerance {
 };
 
 struct Case {
-  std::string name;               // "conv2d_pointwise/full_uniform": unique over all files
-  std::string file;               // where it was read
+  std::string name;  // "conv2d_pointwise/full_uniform": unique over all files
+  std::string file;  // where it was read
   Problem problem;
   DType in = DType::f32, out = DType::f32;
   Fill fill_a, fill_b, fill_bias;
   std::uint64_t seed = 0;
-  std::optional<Tolerance> tolerance;   // what someone's checker uses: reported, no budget
-  std::vector<std::string> variants;    // patterns; empty: all that support it
-  std::vector<std::string> tags;        // "smoke", "full", ...
+  std::optional<Tolerance> tolerance;  // what someone's checker uses: reported, no budget
+  std::vector<std::string> variants;   // patterns; empty: all that support it
+  std::vector<std::string> tags;       // "smoke", "full", ...
 };
 
-/// Reads every *.toml under a folder, or one file. Throws Error with file, line and the offending key (and a suggestion).
+/// Reads every *.toml under a folder, or one file. Throws Error with file, line and the offending key (and a
+/// suggestion).
 std::vector<Case> load_cases(const std::string& path);
 
 /// Selects by name, glob or tag; an empty selection is an Error that suggests near names.

@@ -10,7 +10,8 @@
 namespace ulpscope {
 
 int run_cli(int argc, char** argv) {
-  CLI::App app{"ulpscope: why do these floating-point results differ, by how much may they, and is that all right?"};
+  CLI::App app{
+      "ulpscope: why do these floating-point results differ, by how much may they, and is that all right?"};
   app.set_version_flag("--version", kVersion);
   app.require_subcommand(1);
   int exit_code = 0;
@@ -19,7 +20,7 @@ int run_cli(int argc, char** argv) {
     app.parse(argc, argv);
     return exit_code;
   } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) return app.exit(e);   // --help, --version
+    if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
     std::fprintf(stderr, "ulpscope: %s (see --help)\n", e.what());
     return 2;
   } catch (const std::bad_alloc&) {

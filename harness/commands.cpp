@@ -11,7 +11,9 @@ std::map<int, AddCommand>& by_position() {
 }
 }  // namespace
 
-RegisterCommand::RegisterCommand(int position, AddCommand add) { by_position()[position] = std::move(add); }
+RegisterCommand::RegisterCommand(int position, AddCommand add) {
+  by_position()[position] = std::move(add);
+}
 
 const std::vector<AddCommand>& commands() {
   static const std::vector<AddCommand> list = [] {

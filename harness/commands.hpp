@@ -2,7 +2,9 @@
 #include <functional>
 #include <vector>
 
-namespace CLI { class App; }
+namespace CLI {
+class App;
+}
 
 namespace ulpscope {
 
@@ -10,10 +12,10 @@ namespace ulpscope {
 /// harness/commands/<name>.cpp, which registers itself.
 using AddCommand = std::function<void(CLI::App&, int& exit_code)>;
 
-const std::vector<AddCommand>& commands();   // in the order of the design's command line
+const std::vector<AddCommand>& commands();  // in the order of the design's command line
 
 struct RegisterCommand {
-  RegisterCommand(int position, AddCommand add);   // position orders --help
+  RegisterCommand(int position, AddCommand add);  // position orders --help
 };
 
 }  // namespace ulpscope

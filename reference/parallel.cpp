@@ -9,7 +9,9 @@
 
 namespace ulpscope {
 
-int hardware_threads() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
+int hardware_threads() {
+  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
 
 void parallel_for(std::int64_t n, int threads, const std::function<void(std::int64_t)>& body) {
   if (threads <= 0) threads = hardware_threads();

@@ -3,8 +3,8 @@
 //   fp32 | fma | order c kw
 //   fp32 | fma | order k | split 16 seq
 //   tf32_rna | block 8 frac 25 rz | order c/16 kw c | out fp32
-// (grammar: reference/README.md). `order c/16 kw c` reads outermost first: chunks of 16 channels, then taps, then the
-// channels of the chunk.
+// (grammar: reference/README.md). `order c/16 kw c` reads outermost first: chunks of 16 channels, then taps,
+// then the channels of the chunk.
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,26 +14,26 @@
 
 namespace ulpscope {
 
-struct Plan;                                        // reference/plan/plan_types.hpp: for those who build or take apart plans
+struct Plan;  // reference/plan/plan_types.hpp: for those who build or take apart plans
 
-std::shared_ptr<const Plan> parse_plan(std::string_view text);   // throws Error pointing at the offending word
-std::string to_string(const Plan& plan);                          // canonical text; parses back to the same plan
+std::shared_ptr<const Plan> parse_plan(std::string_view text);  // throws Error pointing at the offending word
+std::string to_string(const Plan& plan);  // canonical text; parses back to the same plan
 
 /// Predicts the bits of outputs [begin, begin+count): writes right-aligned bits of the plan's output format,
 /// one uint32 each. Same result for any number of threads.
-void replay(const Plan& plan, const Contraction& c, const Operands& operands, std::int64_t begin, std::int64_t count,
-            std::uint32_t* out, int threads = 0);
+void replay(const Plan& plan, const Contraction& c, const Operands& operands, std::int64_t begin,
+            std::int64_t count, std::uint32_t* out, int threads = 0);
 
 /// The output format of a plan ("out bf16"; fp32 if it says nothing).
 DType output_format(const Plan& plan);
 
-/// Per-output error bound of a correct implementation of `plan`, |result - true| <= bound, from S and the number of
-/// terms (numerics.md "Bounds"); infinite where overflow cannot be excluded.
-/// `magnitude` is S of the given operands; rounded-operand effects are included.
+/// Per-output error bound of a correct implementation of `plan`, |result - true| <= bound, from S and the
+/// number of terms (numerics.md "Bounds"); infinite where overflow cannot be excluded. `magnitude` is S of
+/// the given operands; rounded-operand effects are included.
 struct PlanBound {
-  double per_s = 0;        // bound = per_s * S + absolute  (+ output rounding, included for |value| <= S)
-  double absolute = 0;     // underflow terms
-  std::string formula;     // the derivation in one line, for reports
+  double per_s = 0;     // bound = per_s * S + absolute  (+ output rounding, included for |value| <= S)
+  double absolute = 0;  // underflow terms
+  std::string formula;  // the derivation in one line, for reports
 };
 PlanBound bound_of(const Plan& plan, const Contraction& c, const Operands& operands);
 

@@ -17,6 +17,8 @@ SimdLevel simd_level() {
   return level;
 }
 
-const char* to_string(SimdLevel level) { return level == SimdLevel::v3 ? "x86-64-v3" : "baseline"; }
+const char* to_string(SimdLevel level) {
+  return level == SimdLevel::v3 ? "x86-64-v3" : "baseline";
+}
 
 }  // namespace ulpscope

@@ -1,4 +1,5 @@
-// Drives a fuzz target without libFuzzer: replays given files, or makes inputs by mutating seeds with a fixed generator.
+// Drives a fuzz target without libFuzzer: replays given files, or makes inputs by mutating seeds with a fixed
+// generator.
 //   <target> [--runs N] [--seed S] FILE_OR_FOLDER...
 #include <cstdint>
 #include <cstdio>
@@ -24,13 +25,25 @@ Bytes mutate(const std::vector<Bytes>& seeds, std::mt19937_64& rng) {
     if (b.empty()) b.push_back(static_cast<std::uint8_t>(rng()));
     const std::size_t at = pick(b.size());
     switch (pick(7)) {
-      case 0: b[at] ^= static_cast<std::uint8_t>(1u << pick(8)); break;
-      case 1: b[at] = static_cast<std::uint8_t>(rng()); break;
-      case 2: b.resize(at); break;
-      case 3: b.insert(b.begin() + static_cast<std::ptrdiff_t>(at), 1 + pick(16), static_cast<std::uint8_t>(rng())); break;
-      case 4: b.erase(b.begin() + static_cast<std::ptrdiff_t>(at), b.begin() + static_cast<std::ptrdiff_t>(at + pick(b.size() - at) )); break;
+      case 0:
+        b[at] ^= static_cast<std::uint8_t>(1u << pick(8));
+        break;
+      case 1:
+        b[at] = static_cast<std::uint8_t>(rng());
+        break;
+      case 2:
+        b.resize(at);
+        break;
+      case 3:
+        b.insert(b.begin() + static_cast<std::ptrdiff_t>(at), 1 + pick(16), static_cast<std::uint8_t>(rng()));
+        break;
+      case 4:
+        b.erase(b.begin() + static_cast<std::ptrdiff_t>(at),
+                b.begin() + static_cast<std::ptrdiff_t>(at + pick(b.size() - at)));
+        break;
       case 5: {  // an interesting integer
-        static constexpr std::uint64_t kEdges[] = {0, 1, 0x7f, 0xff, 0x7fffffff, 0xffffffff, 0x7fffffffffffffff, ~0ull};
+        static constexpr std::uint64_t kEdges[] = {
+            0, 1, 0x7f, 0xff, 0x7fffffff, 0xffffffff, 0x7fffffffffffffff, ~0ull};
         const std::uint64_t v = kEdges[pick(8)];
         std::memcpy(&b[at], &v, std::min<std::size_t>(b.size() - at, 1ull << pick(4)));
         break;
@@ -79,6 +92,7 @@ int main(int argc, char** argv) {
     const Bytes b = mutate(seeds, rng);
     LLVMFuzzerTestOneInput(b.data(), b.size());
   }
-  std::printf("%zu seeds and %llu mutated inputs ran clean\n", seeds.size(), static_cast<unsigned long long>(runs));
+  std::printf("%zu seeds and %llu mutated inputs ran clean\n", seeds.size(),
+              static_cast<unsigned long long>(runs));
   return 0;
 }

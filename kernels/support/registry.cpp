@@ -35,7 +35,9 @@ Mode parse_mode(std::string_view name) {
   throw Error("unknown mode '" + std::string(name) + "': use fp32, tf32, strict, bf16 or fp16");
 }
 
-Register::Register(Variant v) { unsorted().push_back(std::move(v)); }
+Register::Register(Variant v) {
+  unsorted().push_back(std::move(v));
+}
 
 Register::Register(Variant v, const std::vector<std::string>& ops) {
   for (auto& op : ops) {
@@ -49,10 +51,11 @@ const std::vector<Variant>& variants() {
     std::vector<Variant> list = unsorted();
     auto key = [](const Variant& v) { return std::tie(v.op, v.name); };
     std::sort(list.begin(), list.end(), [&](auto& x, auto& y) { return key(x) < key(y); });
-    auto twin = std::adjacent_find(list.begin(), list.end(), [&](auto& x, auto& y) { return key(x) == key(y); });
+    auto twin =
+        std::adjacent_find(list.begin(), list.end(), [&](auto& x, auto& y) { return key(x) == key(y); });
     if (twin != list.end())
-      throw Error("variant '" + twin->name + "' of " + twin->op + " is registered twice (" + twin->source + ", " +
-                  std::next(twin)->source + "): rename one");
+      throw Error("variant '" + twin->name + "' of " + twin->op + " is registered twice (" + twin->source +
+                  ", " + std::next(twin)->source + "): rename one");
     return list;
   }();
   return sorted;

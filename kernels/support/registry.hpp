@@ -1,6 +1,6 @@
 #pragma once
-// Variants: what is judged. One file per variant holds kernel, launcher, declared plan and registration; the registry
-// sorts by name, rejects duplicates and touches no CUDA before main.
+// Variants: what is judged. One file per variant holds kernel, launcher, declared plan and registration; the
+// registry sorts by name, rejects duplicates and touches no CUDA before main.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -14,15 +14,16 @@
 
 namespace ulpscope {
 
-/// What a variant promises about its arithmetic (design: "Modes"). bf16/fp16: operands are, or may be rounded to, that.
+/// What a variant promises about its arithmetic (design: "Modes"). bf16/fp16: operands are, or may be rounded
+/// to, that.
 enum class Mode : std::uint8_t { fp32, tf32, strict, bf16, fp16 };
 const char* to_string(Mode mode);
-Mode parse_mode(std::string_view name);   // throws Error naming the choices
+Mode parse_mode(std::string_view name);  // throws Error naming the choices
 
 enum class Where : std::uint8_t { host, cuda };
 
-/// Everything one launch needs. Pointers are host pointers for host variants and device pointers for CUDA ones; `out` is
-/// dense, in c->out_shape, of dtype `out_dtype`. `stream` is a cudaStream_t.
+/// Everything one launch needs. Pointers are host pointers for host variants and device pointers for CUDA
+/// ones; `out` is dense, in c->out_shape, of dtype `out_dtype`. `stream` is a cudaStream_t.
 struct LaunchArgs {
   const Problem* problem = nullptr;
   const Contraction* contraction = nullptr;
@@ -33,25 +34,25 @@ struct LaunchArgs {
   DType in_dtype = DType::f32, out_dtype = DType::f32;
   Mode mode = Mode::fp32;
   void* stream = nullptr;
-  int threads = 0;                         // host variants
+  int threads = 0;  // host variants
 };
 
 /// What the launch can say about itself afterwards; goes into the record as it is.
 struct LaunchNotes {
-  std::string engine;                      // vendor: engine, algorithm or kernel name; own kernels: tile and grid
-  std::vector<std::string> notes;          // numerical notes (TENSOR_CORE, WINOGRAD, ...), launch shape
+  std::string engine;              // vendor: engine, algorithm or kernel name; own kernels: tile and grid
+  std::vector<std::string> notes;  // numerical notes (TENSOR_CORE, WINOGRAD, ...), launch shape
   std::int64_t workspace_bytes = 0;
 };
 
 struct Variant {
-  std::string name;                        // "tile_64x64x8": lower case, unique together with `op`
-  std::string op;                          // the operator it implements; registered once per operator
-  std::string summary;                     // one line for `ulpscope list`
-  std::string source;                      // repo-relative file, for SARIF and `list`
+  std::string name;     // "tile_64x64x8": lower case, unique together with `op`
+  std::string op;       // the operator it implements; registered once per operator
+  std::string summary;  // one line for `ulpscope list`
+  std::string source;   // repo-relative file, for SARIF and `list`
   Where where = Where::host;
   bool vendor = false;
-  std::vector<Mode> modes{Mode::fp32};     // modes it can be run in (own kernels usually have exactly one)
-  bool deterministic = true;               // false: declares run-to-run differences (atomics)
+  std::vector<Mode> modes{Mode::fp32};  // modes it can be run in (own kernels usually have exactly one)
+  bool deterministic = true;            // false: declares run-to-run differences (atomics)
 
   /// The declared plan for a problem and mode; "" when only probing or search can tell (vendor libraries).
   std::function<std::string(const Problem&, Mode)> plan;
