@@ -1,0 +1,124 @@
+#include "reference/arithmetic/operand.hpp"
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <string>
+
+#include "reference/error.hpp"
+
+namespace ulpscope {
+namespace {
+
+constexpr double kFloatMax = 0x1.fffffep127;
+constexpr std::array<OperandInfo, kOperandFormats> kInfo{{
+    {"fp32", 24, -126, 0, 0, kFloatMax},
+    {"fp64", 53, -1022, 0, 0, 0x1.fffffffffffffp1023},
+    {"tf32_rne", 11, -126, 0x1p-11, 0x1p-137, kFloatMax},
+    {"tf32_rna", 11, -126, 0x1p-11, 0x1p-137, kFloatMax},
+    {"tf32_rz", 11, -126, 0x1p-10, 0x1p-136, kFloatMax},
+    {"bf16", 8, -126, 0x1p-8, 0x1p-134, kFloatMax},
+    {"bf16_rz", 8, -126, 0x1p-7, 0x1p-133, kFloatMax},
+    {"fp16", 11, -14, 0x1p-11, 0x1p-25, 65504},
+    {"fp8_e4m3", 4, -6, 0x1p-4, 0x1p-10, 448},
+    {"fp8_e5m2", 3, -14, 0x1p-3, 0x1p-17, 57344},
+}};
+
+bool finite_bits(std::uint32_t u) {
+  return (u & 0x7fffffffu) < 0x7f800000u;
+}
+
+// Rounds away the low `drop` bits of a float's pattern; a carry runs into the exponent, up to infinity.
+std::uint32_t nearest_even(std::uint32_t u, int drop) {
+  const std::uint32_t half = (1u << (drop - 1)) - 1;
+  return (u + half + ((u >> drop) & 1)) & ~((1u << drop) - 1);
+}
+
+// To nearest even on a grid of `precision` bits that stops shrinking at emin.
+double on_grid(double x, int precision, int emin) {
+  if (x == 0) return x;
+  const int exponent = std::ilogb(x);
+  const double quantum = std::ldexp(1.0, (exponent > emin ? exponent : emin) - (precision - 1));
+  return std::copysign(std::nearbyint(x / quantum) * quantum, x);
+}
+
+float saturating(float x, const OperandInfo& f) {
+  if (std::isnan(x)) return x;
+  if (std::isinf(x)) return std::copysign(static_cast<float>(f.largest), x);
+  const double r = on_grid(x, f.precision, f.emin);
+  return static_cast<float>(std::fabs(r) > f.largest ? std::copysign(f.largest, r) : r);
+}
+
+float to_fp16(float x) {
+  if (!std::isfinite(x)) return x;
+  const double r = on_grid(x, 11, -14);
+  return static_cast<float>(std::fabs(r) > 65504 ? std::copysign(HUGE_VAL, r) : r);
+}
+
+template <class F>
+void each(float* x, std::size_t n, F f) {
+  for (std::size_t i = 0; i < n; ++i) x[i] = f(x[i]);
+}
+
+template <class F>
+float on_bits(float x, F f) {
+  const auto u = std::bit_cast<std::uint32_t>(x);
+  return finite_bits(u) ? std::bit_cast<float>(f(u)) : x;
+}
+
+}  // namespace
+
+const OperandInfo& info(Operand format) {
+  return kInfo[static_cast<std::size_t>(format)];
+}
+
+bool is_operand_name(std::string_view name) {
+  for (const OperandInfo& f : kInfo)
+    if (name == f.name) return true;
+  return false;
+}
+
+Operand parse_operand(std::string_view name) {
+  std::string choices;
+  for (std::size_t i = 0; i < kInfo.size(); ++i) {
+    if (name == kInfo[i].name) return static_cast<Operand>(i);
+    choices += (i ? ", " : "") + std::string(kInfo[i].name);
+  }
+  throw Error("unknown operand format '" + std::string(name) + "': use one of " + choices);
+}
+
+void shorten(Operand format, float* x, std::size_t n) {
+  switch (format) {
+    case Operand::fp32:
+    case Operand::fp64:
+      return;
+    case Operand::tf32_rne:
+      return each(x, n, [](float v) { return on_bits(v, [](auto u) { return nearest_even(u, 13); }); });
+    case Operand::tf32_rna:
+      return each(x, n, [](float v) { return on_bits(v, [](auto u) { return (u + 0x1000u) & ~0x1fffu; }); });
+    case Operand::tf32_rz:
+      return each(x, n, [](float v) { return on_bits(v, [](auto u) { return u & ~0x1fffu; }); });
+    case Operand::bf16:
+      return each(x, n, [](float v) { return on_bits(v, [](auto u) { return nearest_even(u, 16); }); });
+    case Operand::bf16_rz:
+      return each(x, n, [](float v) { return on_bits(v, [](auto u) { return u & 0xffff0000u; }); });
+    case Operand::fp16:
+      return each(x, n, to_fp16);
+    case Operand::fp8_e4m3:
+    case Operand::fp8_e5m2:
+      return each(x, n, [&](float v) { return saturating(v, info(format)); });
+  }
+}
+
+float shorten(Operand format, float x) {
+  shorten(format, &x, 1);
+  return x;
+}
+
+bool contains(Operand wide, Operand narrow) {
+  const OperandInfo &w = info(wide), &n = info(narrow);
+  // The exponent of the last place of a subnormal is emin - (precision - 1).
+  return w.precision >= n.precision && w.emin - w.precision <= n.emin - n.precision && w.largest >= n.largest;
+}
+
+}  // namespace ulpscope
