@@ -5,7 +5,7 @@
 // Layouts are PyTorch's: conv weight [Cout, Cin/groups, k...], transposed conv weight [Cin, Cout/groups,
 // k...], gemm A [(batch,) M, K], B [(batch,) K, N] (or transposed by flags), linear input [M, K], weight [N,
 // K].
-//   conv{1,2,3}d(x, w), conv_transpose{1,2}d(x, w), conv{1,2,3}d_backward_input(grad_out, w),
+//   conv{1,2,3}d(x, w), conv_transpose{1,2,3}d(x, w), conv{1,2,3}d_backward_input(grad_out, w),
 //   conv{1,2,3}d_backward_weight(x, grad_out), gemm, linear, dot(a, b), sum(a), mean(a).
 // A is the first operand named, B the second.
 #include <array>
