@@ -14,32 +14,32 @@ constexpr BlockStep half_out(int terms, int frac) {
 }
 
 constexpr std::array kTable{
-    TensorCore{"Volta", 70, 72, Operand::fp16, step(4, 23), false},
-    TensorCore{"Volta", 70, 72, Operand::fp16, half_out(4, 23), false},
-    TensorCore{"Turing", 75, 75, Operand::fp16, step(8, 24), false},
-    TensorCore{"Turing", 75, 75, Operand::fp16, half_out(8, 24), false},
+    TensorCore{"Volta", 70, 72, OperandFormat::fp16, step(4, 23), false},
+    TensorCore{"Volta", 70, 72, OperandFormat::fp16, half_out(4, 23), false},
+    TensorCore{"Turing", 75, 75, OperandFormat::fp16, step(8, 24), false},
+    TensorCore{"Turing", 75, 75, OperandFormat::fp16, half_out(8, 24), false},
     // m16n8k8.tf32 is two chained steps of 4.
-    TensorCore{"Ampere, Ada", 80, 89, Operand::tf32_rz, step(4, 24), false},
-    TensorCore{"Ampere, Ada", 80, 89, Operand::bf16, step(8, 24), false},
-    TensorCore{"Ampere, Ada", 80, 89, Operand::fp16, step(8, 24), false},
-    TensorCore{"Ampere, Ada", 80, 89, Operand::fp16, half_out(8, 24), false},
-    TensorCore{"Hopper", 90, 90, Operand::tf32_rz, step(8, 25), true},
-    TensorCore{"Hopper", 90, 90, Operand::bf16, step(16, 25), true},
-    TensorCore{"Hopper", 90, 90, Operand::fp16, step(16, 25), true},
-    TensorCore{"Hopper", 90, 90, Operand::fp16, half_out(16, 25), false},
-    TensorCore{"Hopper", 90, 90, Operand::fp8_e4m3, step(32, 13, 13), false},
-    TensorCore{"Hopper", 90, 90, Operand::fp8_e5m2, step(32, 13, 13), false},
-    TensorCore{"Blackwell", 100, 103, Operand::tf32_rz, step(8, 25), false},
-    TensorCore{"Blackwell", 100, 103, Operand::bf16, step(16, 25), false},
-    TensorCore{"Blackwell", 100, 103, Operand::fp16, step(16, 25), false},
-    TensorCore{"Blackwell", 100, 103, Operand::fp16, half_out(16, 25), false},
-    TensorCore{"Blackwell", 100, 103, Operand::fp8_e4m3, step(32, 25), false},
-    TensorCore{"Blackwell", 100, 103, Operand::fp8_e5m2, step(32, 25), false},
+    TensorCore{"Ampere, Ada", 80, 89, OperandFormat::tf32_rz, step(4, 24), false},
+    TensorCore{"Ampere, Ada", 80, 89, OperandFormat::bf16, step(8, 24), false},
+    TensorCore{"Ampere, Ada", 80, 89, OperandFormat::fp16, step(8, 24), false},
+    TensorCore{"Ampere, Ada", 80, 89, OperandFormat::fp16, half_out(8, 24), false},
+    TensorCore{"Hopper", 90, 90, OperandFormat::tf32_rz, step(8, 25), true},
+    TensorCore{"Hopper", 90, 90, OperandFormat::bf16, step(16, 25), true},
+    TensorCore{"Hopper", 90, 90, OperandFormat::fp16, step(16, 25), true},
+    TensorCore{"Hopper", 90, 90, OperandFormat::fp16, half_out(16, 25), false},
+    TensorCore{"Hopper", 90, 90, OperandFormat::fp8_e4m3, step(32, 13, 13), false},
+    TensorCore{"Hopper", 90, 90, OperandFormat::fp8_e5m2, step(32, 13, 13), false},
+    TensorCore{"Blackwell", 100, 103, OperandFormat::tf32_rz, step(8, 25), false},
+    TensorCore{"Blackwell", 100, 103, OperandFormat::bf16, step(16, 25), false},
+    TensorCore{"Blackwell", 100, 103, OperandFormat::fp16, step(16, 25), false},
+    TensorCore{"Blackwell", 100, 103, OperandFormat::fp16, half_out(16, 25), false},
+    TensorCore{"Blackwell", 100, 103, OperandFormat::fp8_e4m3, step(32, 25), false},
+    TensorCore{"Blackwell", 100, 103, OperandFormat::fp8_e5m2, step(32, 25), false},
 };
 
-Operand family(Operand o) {
-  if (o == Operand::tf32_rne || o == Operand::tf32_rna) return Operand::tf32_rz;
-  return o == Operand::bf16_rz ? Operand::bf16 : o;
+OperandFormat family(OperandFormat o) {
+  if (o == OperandFormat::tf32_rne || o == OperandFormat::tf32_rna) return OperandFormat::tf32_rz;
+  return o == OperandFormat::bf16_rz ? OperandFormat::bf16 : o;
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ std::span<const TensorCore> tensor_cores() {
   return kTable;
 }
 
-const TensorCore* find_tensor_core(int sm, Operand operand, DType accumulator) {
+const TensorCore* find_tensor_core(int sm, OperandFormat operand, DType accumulator) {
   for (const TensorCore& t : kTable)
     if (sm >= t.sm_from && sm <= t.sm_to && t.operand == family(operand) && t.step.accumulator == accumulator)
       return &t;

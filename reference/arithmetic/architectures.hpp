@@ -12,7 +12,7 @@ namespace ulpscope {
 struct TensorCore {
   const char* architecture;  // "Hopper"
   int sm_from, sm_to;        // compute capability, 10*major + minor, both included
-  Operand operand;           // tf32_rz: the instruction itself truncates
+  OperandFormat operand;     // tf32_rz: the instruction itself truncates
   BlockStep step;
   bool measured;  // by this project's recordings; else from the literature
 };
@@ -20,6 +20,6 @@ struct TensorCore {
 std::span<const TensorCore> tensor_cores();
 
 /// The row for a compute capability and operand format (any TF32 rounding), or null.
-const TensorCore* find_tensor_core(int sm, Operand operand, DType accumulator = DType::f32);
+const TensorCore* find_tensor_core(int sm, OperandFormat operand, DType accumulator = DType::f32);
 
 }  // namespace ulpscope

@@ -71,8 +71,8 @@ float rounded(Wide sum, int unit, const BlockStep& step) {
 
 }  // namespace
 
-float block_step(const BlockStep& step, Operand format_a, Operand format_b, const float* a, const float* b,
-                 int n, float c) {
+float block_step(const BlockStep& step, OperandFormat format_a, OperandFormat format_b, const float* a,
+                 const float* b, int n, float c) {
   const float nan = std::bit_cast<float>(kCanonicalNan);
   bool plus_inf = false, minus_inf = false;
   auto special = [&](float v) {

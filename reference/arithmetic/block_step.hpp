@@ -30,8 +30,8 @@ inline constexpr int kMaxFrac = 60, kMaxBlockTerms = 1024;
 /// n <= kMaxBlockTerms products (fewer than step.terms: the others are absent, not zero: there is no 0*inf).
 /// a and b hold values of `format_a`, `format_b` (their emin is the exponent of subnormal operands). NaN, inf
 /// - inf, 0*inf give NaN; overflow gives an infinity, also under rz; an exact zero is +0.
-float block_step(const BlockStep& step, Operand format_a, Operand format_b, const float* a, const float* b,
-                 int n, float c);
+float block_step(const BlockStep& step, OperandFormat format_a, OperandFormat format_b, const float* a,
+                 const float* b, int n, float c);
 
 /// The NaN that NVIDIA hardware writes.
 inline constexpr std::uint32_t kCanonicalNan = 0x7fffffff;

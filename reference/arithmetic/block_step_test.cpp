@@ -26,18 +26,18 @@ bool same(float x, float y) {
 
 struct Recording {
   const char* file;
-  Operand format;
+  OperandFormat format;
   DType storage;
 };
 
 class RecordedMma : public ::testing::TestWithParam<Recording> {};
 INSTANTIATE_TEST_SUITE_P(H200, RecordedMma,
-                         ::testing::Values(Recording{"mma_tf32", Operand::tf32_rz, DType::f32},
-                                           Recording{"mma_bf16", Operand::bf16, DType::bf16},
-                                           Recording{"mma_f16", Operand::fp16, DType::f16}),
+                         ::testing::Values(Recording{"mma_tf32", OperandFormat::tf32_rz, DType::f32},
+                                           Recording{"mma_bf16", OperandFormat::bf16, DType::bf16},
+                                           Recording{"mma_f16", OperandFormat::fp16, DType::f16}),
                          [](auto& p) { return std::string(p.param.file); });
 
-std::vector<float> operands(const testing::RawArray& raw, DType storage, Operand format) {
+std::vector<float> operands(const testing::RawArray& raw, DType storage, OperandFormat format) {
   std::vector<float> v(static_cast<std::size_t>(elements(raw.shape)));
   for (std::size_t i = 0; i < v.size(); ++i) {
     const std::uint64_t b = storage == DType::f32 ? raw.as<std::uint32_t>()[i] : raw.as<std::uint16_t>()[i];
@@ -109,7 +109,7 @@ int exponent_in(float x, int emin) {
   return std::max(std::ilogb(x), emin);
 }
 
-float by_mpfr(const BlockStep& s, Operand f, const std::vector<float>& a, const std::vector<float>& b,
+float by_mpfr(const BlockStep& s, OperandFormat f, const std::vector<float>& a, const std::vector<float>& b,
               float c) {
   const int emin = info(f).emin;
   int top = s.floor;
@@ -146,7 +146,7 @@ TEST(BlockStep, AgreesWithMpfrForEveryArchitecture) {
   for (const TensorCore& core : tensor_cores()) {
     for (int n = 0; n < 4000; ++n) {
       const int spread = 1 + static_cast<int>(rng() % 60);
-      auto random = [&](Operand f, int centre) {
+      auto random = [&](OperandFormat f, int centre) {
         const int e = centre + static_cast<int>(rng() % static_cast<unsigned>(spread));
         const float m = 1 + static_cast<float>(rng() >> 9) * 0x1p-23f;
         const float x = std::ldexp(rng() & 1 ? m : -m, e);
@@ -157,8 +157,8 @@ TEST(BlockStep, AgreesWithMpfrForEveryArchitecture) {
       std::vector<float> a(static_cast<std::size_t>(core.step.terms)), b(a.size());
       for (float& x : a) x = random(core.operand, low);
       for (float& x : b) x = random(core.operand, n % 4 == 0 ? low + static_cast<int>(rng() % 40) : high);
-      float c = random(Operand::fp32, low + high + static_cast<int>(rng() % 20));
-      if (core.step.accumulator == DType::f16) c = shorten(Operand::fp16, c);
+      float c = random(OperandFormat::fp32, low + high + static_cast<int>(rng() % 20));
+      if (core.step.accumulator == DType::f16) c = shorten(OperandFormat::fp16, c);
       if (!std::isfinite(c) || std::any_of(a.begin(), a.end(), [](float x) { return !std::isfinite(x); }) ||
           std::any_of(b.begin(), b.end(), [](float x) { return !std::isfinite(x); }))
         continue;
@@ -174,8 +174,8 @@ TEST(BlockStep, SpecialValues) {
   const BlockStep s;
   const float inf = HUGE_VALF, nan = std::bit_cast<float>(0x7f800001u);
   auto step = [&](std::vector<float> a, std::vector<float> b, float c) {
-    return block_step(s, Operand::tf32_rz, Operand::tf32_rz, a.data(), b.data(), static_cast<int>(a.size()),
-                      c);
+    return block_step(s, OperandFormat::tf32_rz, OperandFormat::tf32_rz, a.data(), b.data(),
+                      static_cast<int>(a.size()), c);
   };
   EXPECT_EQ(bits(step({nan}, {1}, 0)), kCanonicalNan);
   EXPECT_EQ(bits(step({1}, {1}, nan)), kCanonicalNan);
@@ -192,12 +192,12 @@ TEST(BlockStep, SpecialValues) {
 }
 
 TEST(Architectures, TableKnowsTheChips) {
-  EXPECT_EQ(find_tensor_core(90, Operand::tf32_rna)->step.terms, 8);
-  EXPECT_EQ(find_tensor_core(80, Operand::tf32_rne)->step.frac, 24);
-  EXPECT_EQ(find_tensor_core(86, Operand::bf16)->step.terms, 8);
-  EXPECT_EQ(find_tensor_core(70, Operand::tf32_rne), nullptr);
-  EXPECT_EQ(find_tensor_core(90, Operand::fp8_e4m3)->step.keep, 13);
-  EXPECT_EQ(find_tensor_core(90, Operand::fp16, DType::f16)->step.rounding, StepRounding::rne);
+  EXPECT_EQ(find_tensor_core(90, OperandFormat::tf32_rna)->step.terms, 8);
+  EXPECT_EQ(find_tensor_core(80, OperandFormat::tf32_rne)->step.frac, 24);
+  EXPECT_EQ(find_tensor_core(86, OperandFormat::bf16)->step.terms, 8);
+  EXPECT_EQ(find_tensor_core(70, OperandFormat::tf32_rne), nullptr);
+  EXPECT_EQ(find_tensor_core(90, OperandFormat::fp8_e4m3)->step.keep, 13);
+  EXPECT_EQ(find_tensor_core(90, OperandFormat::fp16, DType::f16)->step.rounding, StepRounding::rne);
 }
 
 }  // namespace

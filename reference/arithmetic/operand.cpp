@@ -68,7 +68,7 @@ float on_bits(float x, F f) {
 
 }  // namespace
 
-const OperandInfo& info(Operand format) {
+const OperandInfo& info(OperandFormat format) {
   return kInfo[static_cast<std::size_t>(format)];
 }
 
@@ -78,44 +78,44 @@ bool is_operand_name(std::string_view name) {
   return false;
 }
 
-Operand parse_operand(std::string_view name) {
+OperandFormat parse_operand(std::string_view name) {
   std::string choices;
   for (std::size_t i = 0; i < kInfo.size(); ++i) {
-    if (name == kInfo[i].name) return static_cast<Operand>(i);
+    if (name == kInfo[i].name) return static_cast<OperandFormat>(i);
     choices += (i ? ", " : "") + std::string(kInfo[i].name);
   }
   throw Error("unknown operand format '" + std::string(name) + "': use one of " + choices);
 }
 
-void shorten(Operand format, float* x, std::size_t n) {
+void shorten(OperandFormat format, float* x, std::size_t n) {
   switch (format) {
-    case Operand::fp32:
-    case Operand::fp64:
+    case OperandFormat::fp32:
+    case OperandFormat::fp64:
       return;
-    case Operand::tf32_rne:
+    case OperandFormat::tf32_rne:
       return each(x, n, [](float v) { return on_bits(v, [](auto u) { return nearest_even(u, 13); }); });
-    case Operand::tf32_rna:
+    case OperandFormat::tf32_rna:
       return each(x, n, [](float v) { return on_bits(v, [](auto u) { return (u + 0x1000u) & ~0x1fffu; }); });
-    case Operand::tf32_rz:
+    case OperandFormat::tf32_rz:
       return each(x, n, [](float v) { return on_bits(v, [](auto u) { return u & ~0x1fffu; }); });
-    case Operand::bf16:
+    case OperandFormat::bf16:
       return each(x, n, [](float v) { return on_bits(v, [](auto u) { return nearest_even(u, 16); }); });
-    case Operand::bf16_rz:
+    case OperandFormat::bf16_rz:
       return each(x, n, [](float v) { return on_bits(v, [](auto u) { return u & 0xffff0000u; }); });
-    case Operand::fp16:
+    case OperandFormat::fp16:
       return each(x, n, to_fp16);
-    case Operand::fp8_e4m3:
-    case Operand::fp8_e5m2:
+    case OperandFormat::fp8_e4m3:
+    case OperandFormat::fp8_e5m2:
       return each(x, n, [&](float v) { return saturating(v, info(format)); });
   }
 }
 
-float shorten(Operand format, float x) {
+float shorten(OperandFormat format, float x) {
   shorten(format, &x, 1);
   return x;
 }
 
-bool contains(Operand wide, Operand narrow) {
+bool contains(OperandFormat wide, OperandFormat narrow) {
   const OperandInfo &w = info(wide), &n = info(narrow);
   // The exponent of the last place of a subnormal is emin - (precision - 1).
   return w.precision >= n.precision && w.emin - w.precision <= n.emin - n.precision && w.largest >= n.largest;

@@ -10,7 +10,7 @@
 
 namespace ulpscope {
 
-enum class Operand : std::uint8_t {
+enum class OperandFormat : std::uint8_t {
   fp32,
   fp64,
   tf32_rne,
@@ -32,18 +32,18 @@ struct OperandInfo {
   double largest;    // largest finite value; beyond it: infinity, or (fp8) saturation
 };
 
-const OperandInfo& info(Operand format);
+const OperandInfo& info(OperandFormat format);
 inline constexpr int kOperandFormats = 10;
 /// Throws Error naming the choices.
-Operand parse_operand(std::string_view name);
+OperandFormat parse_operand(std::string_view name);
 bool is_operand_name(std::string_view name);
 
 /// Shortens one value / n values in place. NaN stays NaN, infinities stay (fp8_e4m3, which has none,
 /// saturates to 448; fp8_e5m2 to 57344, as cvt.satfinite does). fp32 and fp64 change nothing.
-float shorten(Operand format, float x);
-void shorten(Operand format, float* x, std::size_t n);
+float shorten(OperandFormat format, float x);
+void shorten(OperandFormat format, float* x, std::size_t n);
 
 /// True if every value of format `narrow` is one of `wide` too: shortening to `wide` changes nothing there.
-bool contains(Operand wide, Operand narrow);
+bool contains(OperandFormat wide, OperandFormat narrow);
 
 }  // namespace ulpscope

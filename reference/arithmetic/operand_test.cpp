@@ -19,20 +19,21 @@ float value(std::uint32_t u) {
   return std::bit_cast<float>(u);
 }
 
-Operand at(int i) {
-  return static_cast<Operand>(i);
+OperandFormat at(int i) {
+  return static_cast<OperandFormat>(i);
 }
 
 // Independent witness. MPFR has no ties-away: RNDNA is emulated by its documented pair of calls.
-float mpfr_shortened(Operand format, float x) {
+float mpfr_shortened(OperandFormat format, float x) {
   const OperandInfo& f = info(format);
-  const bool away = format == Operand::tf32_rna;
-  const mpfr_rnd_t mode = format == Operand::tf32_rz || format == Operand::bf16_rz ? MPFR_RNDZ : MPFR_RNDN;
+  const bool away = format == OperandFormat::tf32_rna;
+  const mpfr_rnd_t mode =
+      format == OperandFormat::tf32_rz || format == OperandFormat::bf16_rz ? MPFR_RNDZ : MPFR_RNDN;
   const mpfr_exp_t emin = mpfr_get_emin(), emax = mpfr_get_emax();
   mpfr_t v;
   mpfr_init2(v, f.precision);
   mpfr_set_emin(f.emin - f.precision + 2);
-  mpfr_set_emax(format == Operand::fp8_e4m3          ? 9
+  mpfr_set_emax(format == OperandFormat::fp8_e4m3    ? 9
                 : f.precision == 11 && f.emin == -14 ? 16
                 : f.emin == -14                      ? 16
                                                      : 128);
@@ -52,15 +53,15 @@ float mpfr_shortened(Operand format, float x) {
   mpfr_clear(v);
   mpfr_set_emin(emin);
   mpfr_set_emax(emax);
-  if (format == Operand::fp8_e4m3 || format == Operand::fp8_e5m2)
+  if (format == OperandFormat::fp8_e4m3 || format == OperandFormat::fp8_e5m2)
     if (std::fabs(r) > f.largest) r = std::copysign(static_cast<float>(f.largest), x);
   return r;
 }
 
-TEST(Operand, AgreesWithMpfr) {
+TEST(OperandFormat, AgreesWithMpfr) {
   std::mt19937 rng(7);
   for (int i = 0; i < kOperandFormats; ++i) {
-    if (at(i) == Operand::fp64 || at(i) == Operand::fp32) continue;
+    if (at(i) == OperandFormat::fp64 || at(i) == OperandFormat::fp32) continue;
     for (int n = 0; n < 60000; ++n) {
       std::uint32_t u = rng();
       if (n % 4 == 0) u &= ~0xfffu;                                             // ties
@@ -75,34 +76,34 @@ TEST(Operand, AgreesWithMpfr) {
   }
 }
 
-TEST(Operand, TwoNumbersTellTheTf32RoundingsApart) {
+TEST(OperandFormat, TwoNumbersTellTheTf32RoundingsApart) {
   const float tie = 1 + 0x1p-11f, above = 1 + 0x1p-11f + 0x1p-23f;
-  EXPECT_EQ(shorten(Operand::tf32_rz, tie), 1.0f);
-  EXPECT_EQ(shorten(Operand::tf32_rne, tie), 1.0f);
-  EXPECT_EQ(shorten(Operand::tf32_rna, tie), 1 + 0x1p-10f);
-  EXPECT_EQ(shorten(Operand::tf32_rz, above), 1.0f);
-  EXPECT_EQ(shorten(Operand::tf32_rne, above), 1 + 0x1p-10f);
+  EXPECT_EQ(shorten(OperandFormat::tf32_rz, tie), 1.0f);
+  EXPECT_EQ(shorten(OperandFormat::tf32_rne, tie), 1.0f);
+  EXPECT_EQ(shorten(OperandFormat::tf32_rna, tie), 1 + 0x1p-10f);
+  EXPECT_EQ(shorten(OperandFormat::tf32_rz, above), 1.0f);
+  EXPECT_EQ(shorten(OperandFormat::tf32_rne, above), 1 + 0x1p-10f);
 }
 
-TEST(Operand, SpecialValues) {
+TEST(OperandFormat, SpecialValues) {
   for (int i = 0; i < kOperandFormats; ++i) {
     SCOPED_TRACE(info(at(i)).name);
     EXPECT_TRUE(std::isnan(shorten(at(i), value(0x7fc00001))));
     EXPECT_TRUE(std::isnan(shorten(at(i), value(0xff800001))));  // payload in the low bits only
     EXPECT_EQ(bits(shorten(at(i), -0.0f)), 0x80000000u);
-    const bool saturates = at(i) == Operand::fp8_e4m3 || at(i) == Operand::fp8_e5m2;
+    const bool saturates = at(i) == OperandFormat::fp8_e4m3 || at(i) == OperandFormat::fp8_e5m2;
     if (saturates)
       EXPECT_EQ(shorten(at(i), -HUGE_VALF), -static_cast<float>(info(at(i)).largest));
     else
       EXPECT_EQ(shorten(at(i), -HUGE_VALF), -HUGE_VALF);
   }
-  EXPECT_EQ(shorten(Operand::fp16, 65519.0f), 65504.0f);
-  EXPECT_EQ(shorten(Operand::fp16, 65520.0f), HUGE_VALF);
-  EXPECT_EQ(shorten(Operand::bf16, 0x1.fffffep127f), HUGE_VALF);
-  EXPECT_EQ(shorten(Operand::bf16_rz, 0x1.fffffep127f), 0x1.fep127f);
+  EXPECT_EQ(shorten(OperandFormat::fp16, 65519.0f), 65504.0f);
+  EXPECT_EQ(shorten(OperandFormat::fp16, 65520.0f), HUGE_VALF);
+  EXPECT_EQ(shorten(OperandFormat::bf16, 0x1.fffffep127f), HUGE_VALF);
+  EXPECT_EQ(shorten(OperandFormat::bf16_rz, 0x1.fffffep127f), 0x1.fep127f);
 }
 
-TEST(Operand, ErrorsStayWithinTheTable) {
+TEST(OperandFormat, ErrorsStayWithinTheTable) {
   std::mt19937 rng(8);
   for (int i = 0; i < kOperandFormats; ++i) {
     const OperandInfo& f = info(at(i));
@@ -117,14 +118,14 @@ TEST(Operand, ErrorsStayWithinTheTable) {
   }
 }
 
-TEST(Operand, NamesAndContainment) {
+TEST(OperandFormat, NamesAndContainment) {
   for (int i = 0; i < kOperandFormats; ++i) EXPECT_EQ(parse_operand(info(at(i)).name), at(i));
   EXPECT_THROW(parse_operand("tf32"), Error);
-  EXPECT_TRUE(contains(Operand::fp32, Operand::tf32_rna));
-  EXPECT_TRUE(contains(Operand::tf32_rne, Operand::bf16));
-  EXPECT_TRUE(contains(Operand::tf32_rz, Operand::fp16));
-  EXPECT_FALSE(contains(Operand::fp16, Operand::bf16));
-  EXPECT_FALSE(contains(Operand::bf16, Operand::fp16));
+  EXPECT_TRUE(contains(OperandFormat::fp32, OperandFormat::tf32_rna));
+  EXPECT_TRUE(contains(OperandFormat::tf32_rne, OperandFormat::bf16));
+  EXPECT_TRUE(contains(OperandFormat::tf32_rz, OperandFormat::fp16));
+  EXPECT_FALSE(contains(OperandFormat::fp16, OperandFormat::bf16));
+  EXPECT_FALSE(contains(OperandFormat::bf16, OperandFormat::fp16));
 }
 
 }  // namespace
