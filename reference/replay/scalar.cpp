@@ -1,0 +1,154 @@
+#include "reference/replay/scalar.hpp"
+
+#include <bit>
+#include <cmath>
+
+#include "reference/arithmetic/scalar.hpp"
+
+namespace ulpscope {
+namespace {
+
+// Epilogues work in fp32, or in fp64 if the sum is kept there.
+DType epilogue_format(const Plan& plan) {
+  const bool wide =
+      plan.arithmetic.accumulator == DType::f64 || (!plan.levels.empty() && plan.levels[0].in == DType::f64);
+  return wide ? DType::f64 : DType::f32;
+}
+
+}  // namespace
+
+std::uint32_t canonical_nan(DType out) {
+  return out == DType::f32 ? kCanonicalNan : 0x7fff;
+}
+
+std::uint32_t finish(const Plan& plan, const Contraction& c, double sum, double bias) {
+  const DType f = epilogue_format(plan);
+  double r = sum;
+  if (plan.alpha || plan.beta) {
+    const double alpha = round_in(f, plan.alpha.value_or(1));
+    if (c.has_bias)
+      r = fma_in(f, alpha, r, mul_in(f, round_in(f, plan.beta.value_or(1)), bias));
+    else
+      r = mul_in(f, alpha, r);
+  } else if (c.has_bias && plan.bias == BiasPlace::last) {
+    r = add_in(f, r, bias);
+  }
+  if (c.divisor != 1) {
+    const double d = round_in(f, c.divisor);
+    if (plan.mean == MeanRule::reciprocal)
+      r = mul_in(f, r, round_in(f, 1 / d));
+    else  // a quotient of floats rounded to double and then to float is rounded once (53 >= 2*24 + 2)
+      r = round_in(f, round_in(f, r) / d);
+  }
+  std::uint64_t bits = round_to_bits(plan.out, r);
+  if (c.has_bias && plan.bias == BiasPlace::after)
+    bits = round_to_bits(plan.out, add_in(plan.out, value_of_bits(plan.out, bits), bias));
+  return std::isnan(value_of_bits(plan.out, bits)) ? canonical_nan(plan.out)
+                                                   : static_cast<std::uint32_t>(bits);
+}
+
+double operand_part(const TensorView& tensor, std::int64_t i, OperandFormat format, int part) {
+  const double stored = tensor.at(i);
+  if (format == OperandFormat::fp64) return stored;
+  float rest = static_cast<float>(stored);
+  float shortened = shorten(format, rest);
+  for (int p = 0; p < part; ++p) {
+    rest = rest - shortened;
+    shortened = shorten(format, rest);
+  }
+  return static_cast<double>(shortened);
+}
+
+ScalarReplay::ScalarReplay(const Plan& plan, const Program& program, const Contraction& c,
+                           const Operands& operands)
+    : plan_(plan),
+      program_(program),
+      c_(c),
+      operands_(operands),
+      a_(static_cast<std::size_t>(program.terms * program.passes)),
+      b_(a_.size()),
+      has_(a_.size()),
+      reg_(static_cast<std::size_t>(program.registers)) {}
+
+double ScalarReplay::chain(const Op& op, double acc) const {
+  const Arithmetic& ar = plan_.arithmetic;
+  float compensation = 0;  // kahan
+  if (ar.step == Step::block) {
+    std::vector<float> a, b;
+    float sum = static_cast<float>(acc);
+    for (std::int64_t at = op.from; at < op.to; at += ar.block.terms) {
+      a.clear();
+      b.clear();
+      for (std::int64_t i = at; i < at + ar.block.terms; ++i) {
+        const std::int64_t slot = program_.places[static_cast<std::size_t>(i)];
+        if (slot < 0 || !has_[static_cast<std::size_t>(slot)]) continue;
+        a.push_back(static_cast<float>(a_[static_cast<std::size_t>(slot)]));
+        b.push_back(static_cast<float>(b_[static_cast<std::size_t>(slot)]));
+      }
+      if (!a.empty())
+        sum = block_step(ar.block, plan_.operands.a, plan_.operands.b, a.data(), b.data(),
+                         static_cast<int>(a.size()), sum);
+    }
+    return static_cast<double>(sum);
+  }
+  for (std::int64_t i = op.from; i < op.to; ++i) {
+    const auto slot = static_cast<std::size_t>(program_.places[static_cast<std::size_t>(i)]);
+    if (!has_[slot]) continue;
+    const double a = a_[slot], b = b_[slot];
+    switch (ar.step) {
+      case Step::fma:
+        acc = fma_in(ar.accumulator, a, b, acc);
+        break;
+      case Step::mul_add:
+        acc = add_in(ar.accumulator, acc, mul_in(ar.product, a, b));
+        break;
+      case Step::kahan:
+      case Step::kahan_fma: {
+        const float x = static_cast<float>(a), y = static_cast<float>(b), sum = static_cast<float>(acc);
+        const float p = ar.step == Step::kahan ? x * y - compensation : std::fma(x, y, -compensation);
+        const float t = sum + p;
+        compensation = (t - sum) - p;
+        acc = static_cast<double>(t);
+        break;
+      }
+      case Step::block:
+        break;
+    }
+  }
+  return acc;
+}
+
+std::uint32_t ScalarReplay::operator()(std::int64_t o) {
+  std::fill(has_.begin(), has_.end(), std::uint8_t{0});
+  const OperandRule& rule = plan_.operands;
+  for (const Term& t : terms_of(c_, o))
+    for (int pass = 0; pass < program_.passes; ++pass) {
+      const Pass parts = rule.passes.empty() ? Pass{} : rule.passes[static_cast<std::size_t>(pass)];
+      const auto slot = static_cast<std::size_t>(t.id * program_.passes + pass);
+      a_[slot] = operand_part(operands_.a, t.a, rule.a, parts.a);
+      b_[slot] = c_.b_is_ones ? 1.0 : operand_part(operands_.b, t.b, rule.b, parts.b);
+      has_[slot] = 1;
+    }
+  const double bias = c_.has_bias ? operands_.bias.at(bias_index(c_, o)) : 0;
+  for (const Op& op : program_.ops) {
+    double& dst = reg_[static_cast<std::size_t>(op.dst)];
+    switch (op.kind) {
+      case OpKind::chain:
+        dst = chain(op, op.takes_bias && c_.has_bias ? round_in(plan_.arithmetic.accumulator, bias) : 0);
+        break;
+      case OpKind::extend:
+        dst = chain(op, dst);
+        break;
+      case OpKind::add:
+        dst = add_in(op.format, round_in(op.format, dst),
+                     round_in(op.format, reg_[static_cast<std::size_t>(op.src)]));
+        break;
+      case OpKind::round:
+        dst = round_in(op.format, dst);
+        break;
+    }
+  }
+  return finish(plan_, c_, reg_[0], bias);
+}
+
+}  // namespace ulpscope
