@@ -60,6 +60,7 @@ Tensor read_raw(const Bytes& file, const std::string& description, std::optional
 }  // namespace
 
 Shape parse_shape(const std::string& text) {
+  if (text == "scalar") return {};
   Shape shape;
   const char* at = text.data();
   const char* const end = at + text.size();

@@ -21,7 +21,7 @@ Tensor read_tensor(const Bytes& file, const std::string& name, std::optional<DTy
 /// Names of the arrays in an .npz or safetensors file.
 std::vector<std::string> tensor_names(const std::string& path);
 
-/// "32x64x5" or "32,64,5"; throws Error.
+/// "32x64x5" or "32,64,5", "scalar"; throws Error.
 Shape parse_shape(const std::string& text);
 
 }  // namespace ulpscope
