@@ -239,11 +239,11 @@ std::shared_ptr<const Plan> parse_plan(std::string_view text) {
   plan->operands = parse_operands(stages[0]);
   if (stages.size() < 2) stages[0].fail_here("after the operands comes the arithmetic: '| fma', for example");
   plan->arithmetic = parse_arithmetic(stages[1], plan->operands);
-  bool order = false, alpha = false, beta = false, bias = false, mean = false, out = false;
+  bool order = false, residue = false, alpha = false, beta = false, bias = false, mean = false, out = false;
   for (std::size_t i = 2; i < stages.size(); ++i) {
     Words& w = stages[i];
     const Word word =
-        w.take("a stage: order, split, chunks, lanes, pairwise, alpha, beta, bias, mean or out");
+        w.take("a stage: order, split, chunks, lanes, pairwise, residue, alpha, beta, bias, mean or out");
     if (word.text == "order") {
       once(w, word, order);
       plan->order = parse_order(w);
@@ -251,6 +251,11 @@ std::shared_ptr<const Plan> parse_plan(std::string_view text) {
                word.text == "pairwise") {
       if (plan->levels.size() == kMaxLevels) w.fail(word, "at most eight levels of partial sums");
       plan->levels.push_back(parse_level(w, word.text));
+    } else if (word.text == "residue") {
+      once(w, word, residue);
+      if (plan->arithmetic.step != Step::block)
+        w.fail(word, "only block steps can tell where a residue is taken");
+      plan->residue = w.number("the tile length", 2, kMaxPlaces);
     } else if (word.text == "alpha") {
       once(w, word, alpha);
       plan->alpha = w.real("a factor");
@@ -276,12 +281,15 @@ std::shared_ptr<const Plan> parse_plan(std::string_view text) {
       plan->out = format_word(w);
       if (plan->out == DType::f64) w.fail(word, "an output is fp32, bf16 or fp16");
     } else {
-      w.fail(word, "no stage: use order, split, chunks, lanes, pairwise, alpha, beta, bias, mean or out");
+      w.fail(word,
+             "no stage: use order, split, chunks, lanes, pairwise, residue, alpha, beta, bias, mean or out");
     }
     w.finish();
   }
   if (plan->order.kind == OrderKind::tree && !plan->levels.empty())
     throw Error("plan: 'order tree' says how everything is joined: leave out split, chunks and lanes");
+  if (plan->residue && plan->order.kind == OrderKind::tree)
+    throw Error("plan: 'order tree' says which terms share a step: leave out residue");
   if ((plan->alpha || plan->beta) && plan->bias != BiasPlace::last)
     throw Error("plan: with alpha or beta the bias comes last");
   if (plan->arithmetic.step == Step::kahan || plan->arithmetic.step == Step::kahan_fma)

@@ -50,6 +50,7 @@ TEST(PlanText, CanonicalTextStaysAsItIs) {
            "fp32 | fma | order c kw | split 4 of c seq",
            "fp32 | fma | split 4 align 32 balanced reverse",
            "fp32 | fma | alpha 0.5 | beta 2",
+           "tf32_rne | block 8 frac 25 rz | chunks 28 seq | residue 16",
            "fp32 | fma | bias first | mean reciprocal | out bf16",
        })
     EXPECT_EQ(again(text), text);
@@ -148,6 +149,25 @@ TEST(PlanOrder, UnfitOrdersAreRefused) {
   EXPECT_THROW(compile(*parse_plan("fp32 | fma | order tree (0 1)"), axes), Error);
   EXPECT_THROW(compile(*parse_plan("fp32 | fma | order tree (0 1 2)"), {{"k", 3}}), Error);
   EXPECT_THROW(compile(*parse_plan("fp32 | fma | order tree (0 0)"), {{"k", 2}}), Error);
+}
+
+TEST(PlanProgram, ResidueComesFirstInEverySlice) {
+  const Program p =
+      compile(*parse_plan("tf32_rne | block 4 frac 25 rz | chunks 10 | residue 8"), {{"k", 18}});
+  // Slices of 10 and 8: the first takes 10 mod 8 = 2 places by themselves, the second has none left over.
+  const std::vector<std::int64_t> expected{0, 1, -1, -1, 2,  3,  4,  5,  6,  7,
+                                           8, 9, 10, 11, 12, 13, 14, 15, 16, 17};
+  EXPECT_EQ(p.places, expected);
+  EXPECT_THROW(parse_plan("fp32 | fma | residue 8"), Error);
+}
+
+TEST(PlanProgram, ShuffleOfSlicesCountsIdleLanes) {
+  const std::vector<NamedExtent> axes{{"k", 6}};
+  auto program = [&](const char* text) { return compile(*parse_plan(text), axes); };
+  // Slices of 2: {0,1} {2,3} {4,5} and an idle fourth: (s0 + s2) + (s1 + 0), not (s0 + s2) + s1 cut at
+  // ceil(3/2).
+  EXPECT_FALSE(program("fp32 | fma | split 4 butterfly") == program("fp32 | fma | split 3 butterfly"));
+  EXPECT_EQ(program("fp32 | fma | split 4 seq"), program("fp32 | fma | split 3 seq"));
 }
 
 // Equal programs are how the search knows that two texts mean the same.

@@ -89,6 +89,7 @@ struct Plan {
   Arithmetic arithmetic;
   Order order;
   std::vector<Level> levels;  // outermost first
+  std::int64_t residue = 0;   // > 0, block steps: a chain begins with its (length mod residue) first places
   std::optional<double> alpha, beta;
   BiasPlace bias = BiasPlace::last;
   MeanRule mean = MeanRule::divide;

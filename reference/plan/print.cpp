@@ -132,6 +132,7 @@ std::string to_string(const Plan& plan) {
   std::string text = operands_text(plan.operands) + " | " + arithmetic_text(plan.arithmetic);
   text += order_text(plan.order);
   for (const Level& l : plan.levels) text += level_text(l);
+  if (plan.residue) text += fmt::format(" | residue {}", plan.residue);
   if (plan.alpha) text += fmt::format(" | alpha {}", *plan.alpha);
   if (plan.beta) text += fmt::format(" | beta {}", *plan.beta);
   if (plan.bias != BiasPlace::last) text += plan.bias == BiasPlace::first ? " | bias first" : " | bias after";

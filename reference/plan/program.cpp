@@ -44,7 +44,11 @@ class Compiler {
                          (out_.ops.back().kind == OpKind::chain || out_.ops.back().kind == OpKind::extend);
     Op& op = goes_on ? out_.ops.back() : emit(kind, dst);
     if (!goes_on) start(op, initial);
-    fill(places);
+    // Tiles of a K loop whose first one is the short one (CUTLASS 2.x): steps never cross from it into the
+    // next.
+    const std::size_t first = plan_.residue > 0 ? places.size() % static_cast<std::size_t>(plan_.residue) : 0;
+    fill(places.first(first));
+    fill(places.subspan(first));
     op.to = static_cast<std::int64_t>(out_.places.size());
   }
   void start(Op& op, bool initial) {
@@ -120,6 +124,10 @@ class Compiler {
       length = std::max<std::int64_t>((even + unit - 1) / unit * unit, 1);
     }
     for (std::int64_t at = 0; at < n; at += length) cut(at, length);
+    // Idle lanes of a shuffle hold zero, and take part: with 30 of 32 slices the first step still adds 16
+    // apart.
+    if (l.divide == Divide::split && l.join == Join::butterfly && !parts.empty())
+      parts.resize(static_cast<std::size_t>(std::max<std::int64_t>(l.count, std::ssize(parts))));
     return parts;
   }
   bool which_axis_differs(const Level& l) const { return l.axis != slots_.outermost_axis; }

@@ -22,6 +22,7 @@ class RandomPlans {
     arithmetic(p);
     order(p, axes);
     while (p.levels.size() < 3 && one_in(2)) p.levels.push_back(level(axes));
+    if (p.arithmetic.step == Step::block && one_in(3)) p.residue = 2 + below(40);
     if (one_in(6)) p.alpha = std::ldexp(1.0 + below(1024), -9);
     if (one_in(6)) p.beta = 0.3;
     if (!p.alpha && !p.beta && one_in(3)) p.bias = one_in(2) ? BiasPlace::first : BiasPlace::after;
