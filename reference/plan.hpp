@@ -27,14 +27,17 @@ void replay(const Plan& plan, const Contraction& c, const Operands& operands, st
 /// The output format of a plan ("out bf16"; fp32 if it says nothing).
 DType output_format(const Plan& plan);
 
-/// Per-output error bound of a correct implementation of `plan`, |result - true| <= bound, from S and the
-/// number of terms (numerics.md "Bounds"); infinite where overflow cannot be excluded. `magnitude` is S of
-/// the given operands; rounded-operand effects are included.
+/// Per-output error bound of a correct implementation of `plan`, |result - true| <= at(S), from S = sum |a||b| (+ |bias|)
+/// of the given operands and the number of terms (numerics: expm1 of the sum of unit roundoffs on the longest way through
+/// the plan's tree, or n*u, whichever is less; shortened operands and the output's rounding included).
 struct PlanBound {
-  double per_s = 0;     // bound = per_s * S + absolute  (+ output rounding, included for |value| <= S)
+  double per_s = 0;     // bound = per_s * S + absolute
   double absolute = 0;  // underflow terms
+  double largest_s = 0; // beyond this S an overflow cannot be excluded and there is no finite bound
   std::string formula;  // the derivation in one line, for reports
+
+  double at(double s) const;  // infinite (also for NaN) where there is no bound
 };
-PlanBound bound_of(const Plan& plan, const Contraction& c, const Operands& operands);
+PlanBound bound_of(const Plan& plan, const Contraction& c, const Operands& operands, int threads = 0);
 
 }  // namespace ulpscope
