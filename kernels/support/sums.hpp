@@ -86,20 +86,20 @@ struct LaneTree : StridedChains<Lanes> {
 template <int Chunk>
 struct ChunkedChains : SumBase {
   static constexpr int period = Chunk;
-  float total = -0.0f;  // the one value that leaves the first chunk's sum as it is, its sign of zero included
-  float chunk = 0;
-  bool open = false;
+  float total = 0, chunk = 0;
+  bool started = false, open = false;  // a chunk has been closed; the current one has terms
   ULPSCOPE_HD void add(float x, float w, int) {
     chunk = fma_rn(x, w, chunk);
     open = true;
   }
   ULPSCOPE_HD void close(int k) {
     if (k % Chunk != Chunk - 1 || !open) return;
-    total = add_rn(total, chunk);
+    total = result();  // 0 + chunk would lose the sign of a first sum that is -0
     chunk = 0;
+    started = true;
     open = false;
   }
-  ULPSCOPE_HD float result() const { return open ? add_rn(total, chunk) : total; }
+  ULPSCOPE_HD float result() const { return !open ? total : started ? add_rn(total, chunk) : chunk; }
   ULPSCOPE_HD float with_bias(float bias) const { return add_rn(result(), bias); }
 };
 
