@@ -1,0 +1,331 @@
+#include "reference/search/search.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <unordered_set>
+
+#include "reference/error.hpp"
+#include "reference/parallel.hpp"
+#include "reference/plan.hpp"
+#include "reference/search/family.hpp"
+#include "reference/search/sample.hpp"
+#include "reference/terms.hpp"
+
+namespace ulpscope {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kScreened = 48;  // outputs every candidate is first tried on, in the order of their use
+constexpr std::size_t kMostPlans = 64;  // fits beyond this many say no more than "not unique"
+
+struct Candidate {
+  Plan plan;
+  Program program;
+};
+
+std::uint64_t hash_of(const Candidate& c) {
+  std::uint64_t h = 0xcbf29ce484222325u;
+  auto mix = [&](std::uint64_t v) { h = (h ^ v) * 0x9e3779b97f4a7c15u, h ^= h >> 29; };
+  const Plan& p = c.plan;
+  mix(static_cast<std::uint64_t>(p.operands.a) << 8 | static_cast<std::uint64_t>(p.operands.b));
+  mix(static_cast<std::uint64_t>(p.arithmetic.step) << 32 |
+      static_cast<std::uint64_t>(p.arithmetic.accumulator) << 40 |
+      static_cast<std::uint64_t>(p.arithmetic.product) << 48 |
+      static_cast<std::uint64_t>(p.arithmetic.block.terms) << 8 |
+      static_cast<std::uint64_t>(p.arithmetic.block.frac));
+  for (const std::int64_t place : c.program.places) mix(static_cast<std::uint64_t>(place + 1));
+  for (const Op& op : c.program.ops) {
+    mix(static_cast<std::uint64_t>(op.kind) << 32 | static_cast<std::uint64_t>(op.format) << 40 |
+        static_cast<std::uint64_t>(op.takes_bias));
+    mix(static_cast<std::uint64_t>(op.dst) << 32 | static_cast<std::uint64_t>(op.src));
+    mix(static_cast<std::uint64_t>(op.from) << 32 ^ static_cast<std::uint64_t>(op.to));
+  }
+  return h;
+}
+
+class Search {
+ public:
+  Search(const Contraction& c, const Operands& operands, const Observation& seen,
+         const SearchOptions& options)
+      : c_(c),
+        operands_(operands),
+        seen_(seen),
+        options_(options),
+        axes_(reduction_axes(c)),
+        start_(Clock::now()) {}
+
+  SearchResult operator()() {
+    if (seen_.outputs.empty() || seen_.outputs.size() != seen_.bits.size())
+      throw Error("search: give at least one observed output, and one bit pattern for each");
+    choose_sample();
+    rank_operands();
+    for (const std::string& hint : options_.hints) try_hint(hint);
+    if (result_.plans.empty() || !options_.hints.empty()) {
+      // Candidates that leave no room for doubt first: a tier is walked whole, so that `unique` means
+      // something.
+      for (int tier = 0; tier < 2 && result_.plans.empty(); ++tier) walk(tier);
+    }
+    result_.unique = result_.plans.size() == 1 && !result_.rounded_exact_fits && result_.exhausted;
+    result_.seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+    return std::move(result_);
+  }
+
+ private:
+  bool late() {
+    if (std::chrono::duration<double>(Clock::now() - start_).count() < options_.seconds) return false;
+    result_.exhausted = false;
+    return true;
+  }
+
+  // Spread over the whole range, deterministic; where the correctly rounded exact result differs from what
+  // was seen an output tells plans apart (of 16-bit results only those do), so these come first.
+  void choose_sample() {
+    const std::size_t n = seen_.outputs.size();
+    std::vector<std::size_t> pool(std::min<std::size_t>(n, 1 << 14));
+    for (std::size_t i = 0; i < pool.size(); ++i)
+      pool[i] = i * (n / pool.size()) + (n % pool.size()) * i / pool.size();
+    std::mt19937_64 rng(12);
+    std::shuffle(pool.begin(), pool.end(), rng);
+    std::vector<std::size_t> telling, silent;
+    bool all_fit = true;
+    for (const std::size_t i : pool) {
+      const bool fits = rounded_sum(seen_.outputs[i]) == seen_.bits[i];
+      all_fit &= fits;
+      (fits ? silent : telling).push_back(i);
+      if (telling.size() >= 2 * kScreened && silent.size() >= kScreened) break;
+    }
+    result_.rounded_exact_fits = all_fit;
+    sample_.assign(telling.begin(), telling.begin() + static_cast<std::ptrdiff_t>(
+                                                          std::min(telling.size(), kScreened * 3 / 4)));
+    for (const std::size_t i : silent)
+      if (sample_.size() < kScreened) sample_.push_back(i);
+    for (std::size_t i = kScreened * 3 / 4; i < telling.size() && sample_.size() < kScreened; ++i)
+      sample_.push_back(telling[i]);
+    result_.outputs_screened = static_cast<std::int64_t>(sample_.size());
+  }
+
+  // The fp64 sum of the stored operands' products, rounded once: it only chooses a sample, so it needs no
+  // certificate.
+  std::uint64_t rounded_sum(std::int64_t output) const {
+    double sum = c_.has_bias ? operands_.bias.at(bias_index(c_, output)) : 0;
+    for_each_term(c_, output, [&](std::int64_t ia, std::int64_t ib, std::int64_t) {
+      sum += operands_.a.at(ia) * (c_.b_is_ones ? 1.0 : operands_.b.at(ib));
+    });
+    return round_to_bits(seen_.dtype, sum / c_.divisor);
+  }
+
+  // Which roundings of the operands can have led to these outputs, in whatever order they were added.
+  void rank_operands() {
+    std::vector<OperandFormat> formats = options_.operands;
+    if (formats.empty())
+      formats = {OperandFormat::fp32,    OperandFormat::tf32_rne, OperandFormat::tf32_rna,
+                 OperandFormat::tf32_rz, OperandFormat::bf16,     OperandFormat::fp16};
+    std::vector<OperandFit> fits;
+    for (const OperandFormat a : formats) {
+      fits.push_back(fit_of(a, a));
+      if (a == OperandFormat::fp32 || c_.b_is_ones ||
+          std::find(formats.begin(), formats.end(), OperandFormat::fp32) == formats.end())
+        continue;
+      fits.push_back(fit_of(a, OperandFormat::fp32));
+      fits.push_back(fit_of(OperandFormat::fp32, a));
+    }
+    std::stable_sort(fits.begin(), fits.end(), [](auto& x, auto& y) { return x.residual < y.residual; });
+    result_.operands = fits;
+  }
+
+  OperandFit fit_of(OperandFormat a, OperandFormat b) const {
+    OperandFit fit{a, b, 0, true};
+    double squares = 0;
+    std::int64_t counted = 0;
+    for (const std::size_t i : sample_) {
+      const double seen = value_of_bits(seen_.dtype, seen_.bits[i]);
+      if (!std::isfinite(seen)) continue;
+      const SampledOutput o = sample_output(c_, operands_, a, b, seen_.outputs[i], seen_.bits[i]);
+      double sum = o.bias, magnitude = std::abs(o.bias);
+      std::int64_t terms = 1;
+      for (std::size_t t = 0; t < o.has.size(); ++t) {
+        if (!o.has[t]) continue;
+        const double product = static_cast<double>(o.a[t]) * static_cast<double>(o.b[t]);
+        sum += product;
+        magnitude += std::abs(product);
+        ++terms;
+      }
+      sum /= c_.divisor;
+      magnitude /= std::abs(c_.divisor);
+      if (!std::isfinite(sum) || magnitude == 0) continue;
+      const double error = std::abs(seen - sum);
+      const double unit = 0x1p-24 * magnitude;
+      // Any order of rounded sums stays within n*u*S; a truncating tensor core of 24 bits within twice that.
+      const double bound =
+          2.01 * static_cast<double>(terms + 2) * unit + 0.51 * ulp_at(seen_.dtype, sum) + 0x1p-140;
+      if (error > bound) fit.admissible = false;
+      squares += (error / unit) * (error / unit);
+      ++counted;
+    }
+    fit.residual = counted ? std::sqrt(squares / static_cast<double>(counted)) : 0;
+    return fit;
+  }
+
+  const std::vector<SampledOutput>& samples(OperandFormat a, OperandFormat b) {
+    auto& list = samples_[{a, b}];
+    if (list.empty())
+      for (const std::size_t i : sample_)
+        list.push_back(sample_output(c_, operands_, a, b, seen_.outputs[i], seen_.bits[i]));
+    return list;
+  }
+
+  void try_hint(const std::string& text) {
+    Candidate candidate{*parse_plan(text), {}};
+    candidate.plan.out = seen_.dtype;
+    if (candidate.plan.operands.pass_count() > 1 || candidate.plan.arithmetic.accumulator == DType::f64) {
+      confirm(candidate);  // what the screening loop does not cover
+      return;
+    }
+    candidate.program = compile(candidate.plan, axes_);
+    consider(candidate, samples(candidate.plan.operands.a, candidate.plan.operands.b));
+  }
+
+  void walk(int tier) {
+    double least = -1;
+    for (const OperandFit& fit : result_.operands) {
+      if (!fit.admissible) continue;
+      // Another rounding of the same operands leaves a far larger residual, unless the data cannot tell them
+      // apart.
+      if (least < 0) least = fit.residual;
+      if (tier == 0 && fit.residual > 8 * least + 1) continue;
+      for (const Arithmetic& arithmetic : arithmetics(fit.a, fit.b, tier)) {
+        if (late()) return;
+        walk(fit, arithmetic, tier);
+        // Where everything fits, more fits say nothing.
+        if (result_.rounded_exact_fits && !result_.plans.empty()) return;
+      }
+    }
+  }
+
+  void walk(const OperandFit& fit, const Arithmetic& arithmetic, int tier) {
+    const std::vector<SampledOutput>& outputs = samples(fit.a, fit.b);
+    const bool block = arithmetic.step == Step::block;
+    const bool plain = arithmetic.step == Step::fma || block;
+    for (int order_tier = 0; order_tier <= tier; ++order_tier)
+      for (const Order& order : orders(axes_, block, order_tier)) {
+        const Slots slots = lay_out(order, axes_, 1);
+        std::vector<Division> ways =
+            divisions(static_cast<std::int64_t>(slots.slot.size()), slots.outermost_step, block, 0);
+        if (tier > 0) {
+          const auto more =
+              divisions(static_cast<std::int64_t>(slots.slot.size()), slots.outermost_step, block, 1);
+          ways.insert(ways.end(), more.begin(), more.end());
+        }
+        if (!plain) ways.resize(1);  // compensated and separate sums: chains only, before anything fancier
+        parallel_for(static_cast<std::int64_t>(ways.size()), options_.threads, [&](std::int64_t i) {
+          {
+            const std::lock_guard lock(guard_);
+            if (result_.plans.size() >= kMostPlans || late()) return;
+          }
+          const Division& way = ways[static_cast<std::size_t>(i)];
+          Candidate candidate;
+          candidate.plan.operands.a = fit.a;
+          candidate.plan.operands.b = fit.b;
+          candidate.plan.arithmetic = arithmetic;
+          candidate.plan.order = order;
+          candidate.plan.levels = way.levels;
+          candidate.plan.residue = way.residue;
+          candidate.plan.out = seen_.dtype;
+          candidate.program = compile(candidate.plan, slots);
+          consider(candidate, outputs);
+        });
+        if (result_.rounded_exact_fits && !result_.plans.empty()) return;
+      }
+  }
+
+  void consider(Candidate& candidate, const std::vector<SampledOutput>& outputs) {
+    {
+      const std::lock_guard lock(guard_);
+      if (!tried_.insert(hash_of(candidate)).second) return;
+      ++result_.candidates;
+    }
+    thread_local std::vector<double> registers;
+    std::size_t equal = 0, seen = 0;
+    for (const SampledOutput& o : outputs) {
+      ++seen;
+      equal += run(candidate.plan, candidate.program, c_, o, registers) == o.seen;
+      // A wrong plan agrees now and then: go on while at least a third agrees, so that the best partial fit
+      // is known.
+      if (seen >= 4 && 3 * equal < seen) return;
+    }
+    if (equal == outputs.size()) {
+      confirm(candidate);
+    } else {
+      const std::lock_guard lock(guard_);
+      note_share(static_cast<double>(equal) / static_cast<double>(outputs.size()), candidate.plan);
+    }
+  }
+
+  void note_share(double share, const Plan& plan) {
+    if (share <= result_.best_share) return;
+    result_.best_share = share;
+    result_.best_plan = to_string(plan);
+  }
+
+  // Replay of every observed output, run by run of consecutive ones.
+  void confirm(const Candidate& candidate) {
+    std::vector<std::uint32_t> bits(seen_.outputs.size());
+    for (std::size_t from = 0; from < bits.size();) {
+      std::size_t to = from + 1;
+      while (to < bits.size() && seen_.outputs[to] == seen_.outputs[to - 1] + 1) ++to;
+      replay(candidate.plan, c_, operands_, seen_.outputs[from], static_cast<std::int64_t>(to - from),
+             &bits[from], 1);
+      from = to;
+    }
+    std::size_t equal = 0;
+    for (std::size_t i = 0; i < bits.size(); ++i) equal += same(bits[i], seen_.bits[i]);
+    const std::lock_guard lock(guard_);
+    result_.outputs_confirmed = static_cast<std::int64_t>(bits.size());
+    note_share(static_cast<double>(equal) / static_cast<double>(bits.size()), candidate.plan);
+    if (equal == bits.size() && result_.plans.size() < kMostPlans)
+      result_.plans.push_back(to_string(candidate.plan));
+  }
+
+  // NaN by class: payloads are not part of a plan.
+  bool same(std::uint32_t x, std::uint32_t y) const {
+    return x == y || (std::isnan(value_of_bits(seen_.dtype, x)) && std::isnan(value_of_bits(seen_.dtype, y)));
+  }
+
+  const Contraction& c_;
+  const Operands& operands_;
+  const Observation& seen_;
+  const SearchOptions& options_;
+  const std::vector<NamedExtent> axes_;
+  const Clock::time_point start_;
+  std::vector<std::size_t> sample_;  // indices into seen_
+  std::map<std::pair<OperandFormat, OperandFormat>, std::vector<SampledOutput>> samples_;
+  std::unordered_set<std::uint64_t> tried_;
+  std::mutex guard_;
+  SearchResult result_;
+};
+
+}  // namespace
+
+Observation observe(const TensorView& output, std::int64_t begin) {
+  Observation seen;
+  seen.dtype = output.dtype;
+  for (std::int64_t i = 0; i < output.size(); ++i) {
+    seen.outputs.push_back(begin + i);
+    seen.bits.push_back(static_cast<std::uint32_t>(output.bits_at(i)));
+  }
+  return seen;
+}
+
+SearchResult find_plans(const Contraction& c, const Operands& operands, const Observation& seen,
+                        const SearchOptions& options) {
+  return Search(c, operands, seen, options)();
+}
+
+}  // namespace ulpscope

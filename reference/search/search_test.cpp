@@ -1,0 +1,148 @@
+#include "reference/search/search.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "reference/operators.hpp"
+#include "reference/plan.hpp"
+#include "reference/testing/recorded.hpp"
+
+namespace ulpscope {
+namespace {
+
+using testing::recorded_array;
+using testing::recorded_tensor;
+
+// A 16-bit result that was stored as floats, as bits of its own format.
+Observation observe_as(const Tensor& floats, DType dtype) {
+  Observation seen;
+  seen.dtype = dtype;
+  for (std::int64_t i = 0; i < floats.size(); ++i) {
+    seen.outputs.push_back(i);
+    seen.bits.push_back(static_cast<std::uint32_t>(round_to_bits(dtype, floats.view().at(i))));
+  }
+  return seen;
+}
+
+Tensor shortened(Tensor t, OperandFormat format) {
+  shorten(format, t.as<float>(), static_cast<std::size_t>(t.size()));
+  return t;
+}
+
+SearchResult search_gemm(const std::string& file, const std::string& mode) {
+  Tensor a = recorded_tensor(file, "a"), b = recorded_tensor(file, "b");
+  Problem p;
+  p.params.op = "gemm";
+  p.a = a.shape;
+  p.b = b.shape;
+  DType dtype = DType::f32;
+  if (mode == "bf16" || mode == "fp16") {  // the recording rounded A and B to nearest even first
+    const OperandFormat format = mode == "bf16" ? OperandFormat::bf16 : OperandFormat::fp16;
+    dtype = mode == "bf16" ? DType::bf16 : DType::f16;
+    a = shortened(a, format);
+    b = shortened(b, format);
+  }
+  SearchOptions options;
+  options.threads = 2;
+  return find_plans(lower(p), {a.view(), b.view(), {}}, observe_as(recorded_tensor(file, "y_" + mode), dtype),
+                    options);
+}
+
+struct Known {
+  const char* file;
+  const char* mode;
+  const char* plan;
+};
+
+class RecordedGemm : public ::testing::TestWithParam<Known> {};
+INSTANTIATE_TEST_SUITE_P(
+    H200, RecordedGemm,
+    ::testing::Values(Known{"gemm_1024x1024x64", "fp32", "fp32 | fma"},
+                      Known{"gemm_1024x1024x64", "tf32", "tf32_rne | block 8 frac 25 rz"},
+                      Known{"gemm_33x65x100", "fp32", "fp32 | fma | chunks 28 seq"},
+                      Known{"gemm_128x128x1024", "fp32", "fp32 | fma | chunks 64 seq"},
+                      Known{"gemm_128x128x1024", "tf32", "tf32_rne | block 8 frac 25 rz | chunks 64 seq"},
+                      Known{"gemm_256x256x4096", "fp32", "fp32 | fma | lanes 16 every 8 seq"},
+                      Known{"gemm_256x256x4096", "tf32", "tf32_rne | block 8 frac 25 rz | chunks 352 seq"},
+                      Known{"gemm_64x64x8192", "fp32", "fp32 | fma | chunks 64 seq"},
+                      Known{"gemm_64x64x8192", "tf32", "tf32_rne | block 8 frac 25 rz | chunks 160 seq"},
+                      Known{"gemm_2048x2048x512", "fp32", "fp32 | fma"}));
+
+// The plan is known: found before by a program that shares nothing with this one. It must be found again,
+// alone.
+TEST_P(RecordedGemm, IsFoundAgain) {
+  const SearchResult r = search_gemm(GetParam().file, GetParam().mode);
+  ASSERT_FALSE(r.plans.empty()) << "best " << r.best_share << " " << r.best_plan;
+  EXPECT_EQ(r.plans[0], GetParam().plan);
+  EXPECT_EQ(r.best_share, 1);
+  EXPECT_GT(r.candidates, 10);
+  std::printf("%lld candidates, %.2f s, %zu fit\n", static_cast<long long>(r.candidates), r.seconds,
+              r.plans.size());
+}
+
+TEST(Search, SixteenBitResultsThatNothingCanTellApartAreCalledThat) {
+  const SearchResult r = search_gemm("gemm_128x128x64", "bf16");
+  ASSERT_FALSE(r.plans.empty());
+  EXPECT_TRUE(r.rounded_exact_fits);
+  EXPECT_FALSE(r.unique);
+}
+
+TEST(Search, SixteenBitResultsThatTellDoTell) {
+  const SearchResult r = search_gemm("gemm_256x256x4096", "fp16");
+  ASSERT_FALSE(r.plans.empty()) << r.best_share << " " << r.best_plan;
+  EXPECT_FALSE(r.rounded_exact_fits);
+  EXPECT_THAT(r.plans, ::testing::Contains("fp16 | block 16 frac 25 rz | chunks 1408 seq | out fp16"));
+}
+
+// Outputs that no plan of the family can give: one output of 576 changed by one unit in the last place.
+TEST(Search, OneWrongBitIsNotExplainedAway) {
+  const Tensor a = recorded_tensor("gemm_33x65x100", "a"), b = recorded_tensor("gemm_33x65x100", "b");
+  Problem p;
+  p.params.op = "gemm";
+  p.a = a.shape;
+  p.b = b.shape;
+  Observation seen = observe(recorded_tensor("gemm_33x65x100", "y_fp32").view());
+  seen.bits[431] ^= 1;
+  SearchOptions options;
+  options.threads = 2;
+  const SearchResult r = find_plans(lower(p), {a.view(), b.view(), {}}, seen, options);
+  EXPECT_TRUE(r.plans.empty());
+  EXPECT_NEAR(r.best_share, 575.0 / 576, 1e-12);
+  EXPECT_EQ(r.best_plan, "fp32 | fma | chunks 28 seq");
+}
+
+// Deliberately wrong inputs: with another weight column nothing may fit.
+TEST(Search, WrongOperandsAreNotFitted) {
+  const Tensor a = recorded_tensor("gemm_33x65x100", "a"), b = recorded_tensor("gemm_33x65x100", "b");
+  Tensor wrong = make_tensor(DType::f32, b.shape);
+  for (std::int64_t i = 0; i < b.size(); ++i) wrong.as<float>()[i] = b.as<float>()[(i + 1) % b.size()];
+  Problem p;
+  p.params.op = "gemm";
+  p.a = a.shape;
+  p.b = b.shape;
+  const SearchResult r = find_plans(lower(p), {a.view(), wrong.view(), {}},
+                                    observe(recorded_tensor("gemm_33x65x100", "y_fp32").view()));
+  EXPECT_TRUE(r.plans.empty());
+  EXPECT_LT(r.best_share, 0.1);
+  for (const OperandFit& fit : r.operands) EXPECT_FALSE(fit.admissible);
+}
+
+TEST(Search, ADeclaredPlanIsTriedFirst) {
+  const Tensor a = recorded_tensor("gemm_33x65x100", "a"), b = recorded_tensor("gemm_33x65x100", "b");
+  Problem p;
+  p.params.op = "gemm";
+  p.a = a.shape;
+  p.b = b.shape;
+  SearchOptions options;
+  options.hints = {"fp32 | fma | order reversed", "fp32 | fma | split 4 align 4 seq"};
+  const SearchResult r = find_plans(lower(p), {a.view(), b.view(), {}},
+                                    observe(recorded_tensor("gemm_33x65x100", "y_fp32").view()), options);
+  ASSERT_EQ(r.plans.size(), 1u);
+  EXPECT_EQ(r.plans[0], "fp32 | fma | split 4 align 4 seq");
+}
+
+}  // namespace
+}  // namespace ulpscope
