@@ -20,21 +20,29 @@ std::shared_ptr<const Plan> parse_plan(std::string_view text);  // throws Error 
 std::string to_string(const Plan& plan);  // canonical text; parses back to the same plan
 
 /// Predicts the bits of outputs [begin, begin+count): writes right-aligned bits of the plan's output format,
-/// one uint32 each. Same result for any number of threads.
+/// one uint32 each. Same result for any number of threads. Throws Error for a plan with `unordered` partial
+/// sums.
 void replay(const Plan& plan, const Contraction& c, const Operands& operands, std::int64_t begin,
             std::int64_t count, std::uint32_t* out, int threads = 0);
+
+/// For plans whose outermost partial sums are `unordered`: whether some order of adding them gives `bits`
+/// (right-aligned, of the plan's output format) for output `o`. Throws Error for other plans, and beyond 16
+/// partial sums.
+bool reachable(const Plan& plan, const Contraction& c, const Operands& operands, std::int64_t o,
+               std::uint32_t bits);
 
 /// The output format of a plan ("out bf16"; fp32 if it says nothing).
 DType output_format(const Plan& plan);
 
-/// Per-output error bound of a correct implementation of `plan`, |result - true| <= at(S), from S = sum |a||b| (+ |bias|)
-/// of the given operands and the number of terms (numerics: expm1 of the sum of unit roundoffs on the longest way through
-/// the plan's tree, or n*u, whichever is less; shortened operands and the output's rounding included).
+/// Per-output error bound of a correct implementation of `plan`, |result - true| <= at(S), from S = sum
+/// |a||b| (+ |bias|) of the given operands and the number of terms (numerics: expm1 of the sum of unit
+/// roundoffs on the longest way through the plan's tree, or n*u, whichever is less; shortened operands and
+/// the output's rounding included).
 struct PlanBound {
-  double per_s = 0;     // bound = per_s * S + absolute
-  double absolute = 0;  // underflow terms
-  double largest_s = 0; // beyond this S an overflow cannot be excluded and there is no finite bound
-  std::string formula;  // the derivation in one line, for reports
+  double per_s = 0;      // bound = per_s * S + absolute
+  double absolute = 0;   // underflow terms
+  double largest_s = 0;  // beyond this S an overflow cannot be excluded and there is no finite bound
+  std::string formula;   // the derivation in one line, for reports
 
   double at(double s) const;  // infinite (also for NaN) where there is no bound
 };

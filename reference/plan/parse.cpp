@@ -186,7 +186,8 @@ Order parse_order(Words& w) {
 }
 
 void parse_join(Words& w, Level& level) {
-  for (const Join join : {Join::seq, Join::reverse, Join::tree, Join::butterfly, Join::recursive})
+  for (const Join join :
+       {Join::seq, Join::reverse, Join::tree, Join::butterfly, Join::recursive, Join::unordered})
     if (w.accept(to_string(join))) {
       level.join = join;
       break;

@@ -49,6 +49,7 @@ TEST(PlanText, CanonicalTextStaysAsItIs) {
            "fp32 | fma | lanes 32 every 4 butterfly | chunks 16 tree in fp64 as bf16",
            "fp32 | fma | order c kw | split 4 of c seq",
            "fp32 | fma | split 4 align 32 balanced reverse",
+           "fp32 | fma | split 4 unordered",
            "fp32 | fma | alpha 0.5 | beta 2",
            "tf32_rne | block 8 frac 25 rz | chunks 28 seq | residue 16",
            "fp32 | fma | bias first | mean reciprocal | out bf16",

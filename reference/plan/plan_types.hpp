@@ -65,7 +65,8 @@ struct Order {
 };
 
 enum class Divide : std::uint8_t { split, chunks, lanes };
-enum class Join : std::uint8_t { seq, reverse, tree, butterfly, recursive };
+/// `unordered`: whichever partial sum comes first (atomics). Such a plan has bounds, but no predicted bits.
+enum class Join : std::uint8_t { seq, reverse, tree, butterfly, recursive, unordered };
 
 /// One level of partial sums.
 struct Level {
@@ -96,6 +97,9 @@ struct Plan {
   DType out = DType::f32;
   bool operator==(const Plan&) const = default;
 };
+
+/// True if the order of some additions is left open.
+bool is_unordered(const Plan& plan);
 
 const char* to_string(Step step);
 const char* to_string(Join join);

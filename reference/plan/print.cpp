@@ -118,13 +118,18 @@ int OperandRule::parts() const {
   return most + 1;
 }
 
+bool is_unordered(const Plan& plan) {
+  return std::any_of(plan.levels.begin(), plan.levels.end(),
+                     [](const Level& l) { return l.join == Join::unordered; });
+}
+
 const char* to_string(Step step) {
   constexpr const char* kNames[] = {"fma", "mul_add", "kahan", "kahan_fma", "block"};
   return kNames[static_cast<int>(step)];
 }
 
 const char* to_string(Join join) {
-  constexpr const char* kNames[] = {"seq", "reverse", "tree", "butterfly", "recursive"};
+  constexpr const char* kNames[] = {"seq", "reverse", "tree", "butterfly", "recursive", "unordered"};
   return kNames[static_cast<int>(join)];
 }
 

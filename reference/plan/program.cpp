@@ -31,7 +31,11 @@ class Compiler {
   Op& emit(OpKind kind, int dst) {
     if (out_.ops.size() == kMaxOps) throw Error("plan: more than 2^26 partial sums: use longer chunks");
     out_.registers = std::max(out_.registers, dst + 1);
-    out_.ops.push_back({kind, plan_.arithmetic.accumulator, false, dst});
+    Op op;
+    op.kind = kind;
+    op.format = plan_.arithmetic.accumulator;
+    op.dst = dst;
+    out_.ops.push_back(op);
     return out_.ops.back();
   }
   void add(int dst, int src, DType format) {
@@ -166,12 +170,14 @@ class Compiler {
       const std::size_t n = parts.size();
       switch (l.join) {
         case Join::seq:
+        case Join::unordered:
         case Join::reverse: {
           const bool back = l.join == Join::reverse;
           part(back ? n - 1 : 0, dst);
           for (std::size_t i = 1; i < n; ++i) {
             part(back ? n - 1 - i : i, dst + 1);
             c.add(dst, dst + 1, format);
+            c.out_.ops.back().unordered = l.join == Join::unordered;
           }
           return;
         }

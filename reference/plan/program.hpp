@@ -20,6 +20,7 @@ enum class OpKind : std::uint8_t {
 struct Op {
   OpKind kind = OpKind::chain;
   DType format = DType::f32;
+  bool unordered = false;   // add: the parts of this level come in any order
   bool takes_bias = false;  // the chain that starts from the bias, where the plan says `bias first`
   int dst = 0, src = 0;
   std::int64_t from = 0, to = 0;

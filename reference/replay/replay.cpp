@@ -1,6 +1,8 @@
 // replay(): plan -> bits, for any contraction.
 #include <algorithm>
+#include <set>
 
+#include "reference/arithmetic/scalar.hpp"
 #include "reference/error.hpp"
 #include "reference/parallel.hpp"
 #include "reference/plan.hpp"
@@ -26,6 +28,9 @@ void replay(const Plan& plan, const Contraction& c, const Operands& operands, st
   if (begin < 0 || count < 0 || begin > c.outputs() - count)
     throw Error("replay: outputs [" + std::to_string(begin) + ", " + std::to_string(begin + count) + ") of " +
                 std::to_string(c.outputs()) + ": choose a range that exists");
+  if (is_unordered(plan))
+    throw Error("replay: '" + to_string(plan) +
+                "' leaves the order open, so it predicts no bits: use its bound, or reachable()");
   if (count == 0) return;
   const Program program = compile(plan, reduction_axes(c));
   const Engine engine = engine_for(plan);
@@ -34,6 +39,34 @@ void replay(const Plan& plan, const Contraction& c, const Operands& operands, st
   const ChunkedProgram chunked(program, c);
   const TileGrid grid(c, begin, count, tile_shape_for(program, engine));
   for_each_tile(grid, threads, [&] { return TileReplay(plan, chunked, grid, operands, out); });
+}
+
+bool reachable(const Plan& plan, const Contraction& c, const Operands& operands, std::int64_t o,
+               std::uint32_t bits) {
+  if (plan.levels.empty() || plan.levels[0].join != Join::unordered)
+    throw Error("reachable: the outermost partial sums of '" + to_string(plan) + "' are not unordered");
+  Plan inner = plan;
+  inner.levels.erase(inner.levels.begin());
+  if (is_unordered(inner)) throw Error("reachable: only the outermost partial sums may be unordered");
+  const Program program = compile(plan, reduction_axes(c));
+  ScalarReplay scalar(plan, program, c, operands);
+  scalar(o);
+  const std::vector<double>& parts = scalar.unordered_parts();
+  constexpr std::size_t kMostParts = 16;
+  if (parts.size() > kMostParts) throw Error("reachable: more than 16 partial sums have too many orders");
+  // Sums that some order of each subset gives, the subset being a bit mask.
+  const DType format = plan.levels[0].in.value_or(plan.arithmetic.accumulator);
+  std::vector<std::set<double>> sums(std::size_t{1} << parts.size());
+  for (std::size_t i = 0; i < parts.size(); ++i) sums[std::size_t{1} << i] = {parts[i]};
+  for (std::size_t mask = 1; mask < sums.size(); ++mask)
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      if (!(mask >> i & 1))
+        for (const double sum : sums[mask])
+          sums[mask | std::size_t{1} << i].insert(add_in(format, sum, parts[i]));
+  const double bias = c.has_bias ? operands.bias.at(bias_index(c, o)) : 0;
+  if (parts.empty()) return scalar(o) == bits;
+  return std::any_of(sums.back().begin(), sums.back().end(),
+                     [&](double sum) { return finish(plan, c, sum, bias) == bits; });
 }
 
 }  // namespace ulpscope

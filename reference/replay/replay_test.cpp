@@ -292,6 +292,26 @@ TEST(Replay, Epilogues) {
   }
 }
 
+// Atomics in the field: (1e30, -1e30, 1) gave 0 or 1 from run to run.
+TEST(Replay, UnorderedSumsReachWhatSomeOrderGives) {
+  Setting s;
+  s.c = lower(problem("sum", {1, 3}, {}));
+  s.a = make_tensor(DType::f32, {1, 3});
+  const float values[] = {1e30f, -1e30f, 1};
+  std::copy(values, values + 3, s.a.as<float>());
+  s.operands.a = s.a.view();
+  const auto plan = parse_plan("fp32 | fma | chunks 1 unordered");
+  const auto reaches = [&](float y) {
+    return reachable(*plan, s.c, s.operands, 0, std::bit_cast<std::uint32_t>(y));
+  };
+  EXPECT_TRUE(reaches(0));
+  EXPECT_TRUE(reaches(1));
+  EXPECT_FALSE(reaches(2));
+  std::uint32_t out;
+  EXPECT_THROW(replay(*plan, s.c, s.operands, 0, 1, &out), Error);
+  EXPECT_THROW(reachable(*parse_plan("fp32 | fma"), s.c, s.operands, 0, 0), Error);
+}
+
 TEST(Replay, FieldCaseA100) {
   Setting s;
   Problem p = problem("gemm", {2, 2}, {2, 2});

@@ -130,6 +130,7 @@ std::uint32_t ScalarReplay::operator()(std::int64_t o) {
       has_[slot] = 1;
     }
   const double bias = c_.has_bias ? operands_.bias.at(bias_index(c_, o)) : 0;
+  parts_.clear();
   for (const Op& op : program_.ops) {
     double& dst = reg_[static_cast<std::size_t>(op.dst)];
     switch (op.kind) {
@@ -140,6 +141,10 @@ std::uint32_t ScalarReplay::operator()(std::int64_t o) {
         dst = chain(op, dst);
         break;
       case OpKind::add:
+        if (op.unordered) {
+          if (parts_.empty()) parts_.push_back(round_in(op.format, dst));
+          parts_.push_back(round_in(op.format, reg_[static_cast<std::size_t>(op.src)]));
+        }
         dst = add_in(op.format, round_in(op.format, dst),
                      round_in(op.format, reg_[static_cast<std::size_t>(op.src)]));
         break;

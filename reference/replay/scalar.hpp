@@ -24,6 +24,8 @@ class ScalarReplay {
   ScalarReplay(const Plan& plan, const Program& program, const Contraction& c, const Operands& operands);
   /// Right-aligned bits of output o. Not thread-safe: it owns scratch.
   std::uint32_t operator()(std::int64_t o);
+  /// After a call: the partial sums of an outermost `unordered` level, as they would be added.
+  const std::vector<double>& unordered_parts() const { return parts_; }
 
  private:
   double chain(const Op& op, double acc) const;
@@ -34,7 +36,7 @@ class ScalarReplay {
   const Operands& operands_;
   std::vector<double> a_, b_;      // by slot, shortened
   std::vector<std::uint8_t> has_;  // by slot
-  std::vector<double> reg_;
+  std::vector<double> reg_, parts_;
 };
 
 /// Element i of an operand, shortened, as part `part` of a multi-pass scheme.
