@@ -21,8 +21,11 @@ std::shared_ptr<float[]> widened(const void* data, DType dtype, std::int64_t n, 
   return floats;
 }
 
+std::int64_t quotient(std::int64_t n, std::int64_t d) {
+  return d == 1 ? n : n / d;
+}
 std::int64_t ceil_div(std::int64_t n, std::int64_t d) {
-  return n > 0 ? (n + d - 1) / d : n / d;
+  return d == 1 ? n : n > 0 ? (n + d - 1) / d : n / d;
 }
 
 }  // namespace
@@ -92,24 +95,28 @@ bool RowWalk::narrow(const Level& level, std::int64_t r, RowTerm& t) const {
   const Coupling& k = *level.coupling;
   const std::int64_t scaled = level.base + k.r_mul * r;  // divisor * coordinate, at the row's first output
   if (!level.along) {
-    if (scaled < 0 || scaled % k.divisor != 0 || scaled / k.divisor >= k.extent) return false;
-    t.a += scaled / k.divisor * k.a_stride;
+    if (scaled < 0 || scaled >= k.extent * k.divisor || (k.divisor != 1 && scaled % k.divisor != 0))
+      return false;
+    t.a += quotient(scaled, k.divisor) * k.a_stride;
     return true;
   }
   // Outputs j with scaled + o_mul*j divisible and 0 <= (scaled + o_mul*j) / divisor < extent: an even
-  // progression.
-  const std::int64_t step = k.divisor / std::gcd(k.o_mul, k.divisor);
-  std::int64_t first = std::max<std::int64_t>(0, ceil_div(-scaled, k.o_mul));
+  // progression. Divisions by 1, the usual case, are left out: they would cost more than a short row's sums.
+  std::int64_t first = scaled >= 0 ? 0 : ceil_div(-scaled, k.o_mul);
   const std::int64_t end = std::min(t.count, ceil_div(k.extent * k.divisor - scaled, k.o_mul));
-  for (std::int64_t tries = 0; (scaled + k.o_mul * first) % k.divisor != 0; ++first)
-    if (++tries == step) return false;
+  std::int64_t step = 1;
+  if (k.divisor != 1) {
+    step = k.divisor / std::gcd(k.o_mul, k.divisor);
+    for (std::int64_t tries = 0; (scaled + k.o_mul * first) % k.divisor != 0; ++first)
+      if (++tries == step) return false;
+  }
   if (first >= end) return false;
   t.first = first;
   t.step = step;
-  t.count = (end - first + step - 1) / step;
-  t.a += (scaled + k.o_mul * first) / k.divisor * k.a_stride + first * t.a_step;
+  t.count = step == 1 ? end - first : (end - first + step - 1) / step;
+  t.a += quotient(scaled + k.o_mul * first, k.divisor) * k.a_stride + first * t.a_step;
   t.b += first * t.b_step;
-  t.a_step = t.a_step * step + k.o_mul * step / k.divisor * k.a_stride;
+  t.a_step = t.a_step * step + quotient(k.o_mul * step, k.divisor) * k.a_stride;
   t.b_step *= step;
   return true;
 }
