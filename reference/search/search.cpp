@@ -23,7 +23,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kScreened = 48;  // outputs every candidate is first tried on, in the order of their use
-constexpr std::size_t kMostPlans = 64;  // fits beyond this many say no more than "not unique"
+constexpr std::int64_t kMostUnordered = 16;  // parts whose every order can be checked
+constexpr std::size_t kMostPlans = 64;       // fits beyond this many say no more than "not unique"
 
 struct Candidate {
   Plan plan;
@@ -72,6 +73,7 @@ class Search {
       // something.
       for (int tier = 0; tier < 2 && result_.plans.empty(); ++tier) walk(tier);
     }
+    if (result_.plans.empty() && seen_.dtype == DType::f32) walk_unordered();
     result_.unique = result_.plans.size() == 1 && !result_.rounded_exact_fits && result_.exhausted;
     result_.seconds = std::chrono::duration<double>(Clock::now() - start_).count();
     return std::move(result_);
@@ -127,6 +129,7 @@ class Search {
     if (formats.empty())
       formats = {OperandFormat::fp32,    OperandFormat::tf32_rne, OperandFormat::tf32_rna,
                  OperandFormat::tf32_rz, OperandFormat::bf16,     OperandFormat::fp16};
+    prefer_exact_format(formats);
     std::vector<OperandFit> fits;
     for (const OperandFormat a : formats) {
       fits.push_back(fit_of(a, a));
@@ -138,6 +141,30 @@ class Search {
     }
     std::stable_sort(fits.begin(), fits.end(), [](auto& x, auto& y) { return x.residual < y.residual; });
     result_.operands = fits;
+  }
+
+  // Operands that already are numbers of a narrower format: roundings to formats that hold them all change
+  // nothing, so one name stands for them, that of the narrowest format, and it comes first (16-bit data goes
+  // to tensor cores).
+  void prefer_exact_format(std::vector<OperandFormat>& formats) const {
+    auto unchanged = [&](OperandFormat format) {
+      for (const std::size_t i : sample_) {
+        const std::int64_t o = seen_.outputs[i];
+        const SampledOutput stored =
+            sample_output(c_, operands_, OperandFormat::fp32, OperandFormat::fp32, o, 0);
+        const SampledOutput shorter = sample_output(c_, operands_, format, format, o, 0);
+        if (stored.a != shorter.a || stored.b != shorter.b) return false;
+      }
+      return true;
+    };
+    for (const OperandFormat narrow : {OperandFormat::bf16, OperandFormat::fp16, OperandFormat::tf32_rne}) {
+      if (std::find(formats.begin(), formats.end(), narrow) == formats.end() || !unchanged(narrow)) continue;
+      std::vector<OperandFormat> kept{narrow};
+      for (const OperandFormat f : formats)
+        if (f == OperandFormat::fp32 || (f != narrow && !unchanged(f))) kept.push_back(f);
+      formats = kept;
+      return;
+    }
   }
 
   OperandFit fit_of(OperandFormat a, OperandFormat b) const {
@@ -163,8 +190,11 @@ class Search {
       const double error = std::abs(seen - sum);
       const double unit = 0x1p-24 * magnitude;
       // Any order of rounded sums stays within n*u*S; a truncating tensor core of 24 bits within twice that.
-      const double bound =
-          2.01 * static_cast<double>(terms + 2) * unit + 0.51 * ulp_at(seen_.dtype, sum) + 0x1p-140;
+      // Partial sums that are kept in a 16-bit format add half an ulp of each, u_out * S in all.
+      const double partials =
+          seen_.dtype == DType::f32 ? 0 : std::ldexp(magnitude, -info(seen_.dtype).precision);
+      const double bound = 2.01 * static_cast<double>(terms + 2) * unit + partials +
+                           0.51 * ulp_at(seen_.dtype, sum) + 0x1p-140;
       if (error > bound) fit.admissible = false;
       squares += (error / unit) * (error / unit);
       ++counted;
@@ -223,6 +253,7 @@ class Search {
               divisions(static_cast<std::int64_t>(slots.slot.size()), slots.outermost_step, block, 1);
           ways.insert(ways.end(), more.begin(), more.end());
         }
+        if (seen_.dtype != DType::f32) with_short_partials(ways);
         if (!plain) ways.resize(1);  // compensated and separate sums: chains only, before anything fancier
         parallel_for(static_cast<std::int64_t>(ways.size()), options_.threads, [&](std::int64_t i) {
           {
@@ -245,6 +276,47 @@ class Search {
       }
   }
 
+  // A split whose workspace has the output's 16-bit format rounds each partial sum to it.
+  void with_short_partials(std::vector<Division>& ways) const {
+    for (std::size_t i = 0, n = ways.size(); i < n; ++i) {
+      if (ways[i].levels.size() != 1 || ways[i].levels[0].join != Join::seq) continue;
+      Division shortened = ways[i];
+      shortened.levels[0].as = seen_.dtype;
+      ways.push_back(shortened);
+    }
+  }
+
+  // Partial sums joined by atomics have no bits to predict, but only so many they can give: every output must
+  // be one that some order of the parts gives (checked on the sample).
+  void walk_unordered() {
+    for (const OperandFit& fit : result_.operands) {
+      if (!fit.admissible || late()) return;
+      if (fit.a != OperandFormat::fp32 || fit.b != OperandFormat::fp32) continue;
+      for (const Order& order : orders(axes_, false, 0)) {
+        const Slots slots = lay_out(order, axes_, 1);
+        const auto places = static_cast<std::int64_t>(slots.slot.size());
+        for (std::int64_t length = slots.outermost_step; length < places; length += slots.outermost_step) {
+          if ((places + length - 1) / length > kMostUnordered) continue;
+          Plan plan;
+          plan.order = order;
+          plan.out = seen_.dtype;
+          Level level;
+          level.divide = Divide::chunks;
+          level.count = length;
+          level.join = Join::unordered;
+          plan.levels = {level};
+          const bool all = std::all_of(sample_.begin(), sample_.end(), [&](std::size_t i) {
+            return reachable(plan, c_, operands_, seen_.outputs[i], seen_.bits[i]);
+          });
+          ++result_.candidates;
+          if (!all) continue;
+          result_.unordered_plan = to_string(plan);
+          return;
+        }
+      }
+    }
+  }
+
   void consider(Candidate& candidate, const std::vector<SampledOutput>& outputs) {
     {
       const std::lock_guard lock(guard_);
@@ -253,11 +325,15 @@ class Search {
     }
     thread_local std::vector<double> registers;
     std::size_t equal = 0, seen = 0;
+    const double to_beat = best_share_.load();
     for (const SampledOutput& o : outputs) {
       ++seen;
       equal += run(candidate.plan, candidate.program, c_, o, registers) == o.seen;
       // A wrong plan agrees now and then: go on while at least a third agrees, so that the best partial fit
       // is known.
+      const std::size_t most = equal + outputs.size() - seen;
+      if (most < outputs.size() && static_cast<double>(most) <= to_beat * static_cast<double>(outputs.size()))
+        return;
       if (seen >= 4 && 3 * equal < seen) return;
     }
     if (equal == outputs.size()) {
@@ -271,6 +347,7 @@ class Search {
   void note_share(double share, const Plan& plan) {
     if (share <= result_.best_share) return;
     result_.best_share = share;
+    best_share_ = share;
     result_.best_plan = to_string(plan);
   }
 
@@ -308,6 +385,7 @@ class Search {
   std::map<std::pair<OperandFormat, OperandFormat>, std::vector<SampledOutput>> samples_;
   std::unordered_set<std::uint64_t> tried_;
   std::mutex guard_;
+  std::atomic<double> best_share_{0};
   SearchResult result_;
 };
 

@@ -49,6 +49,8 @@ struct SearchResult {
       false;              // so does the correctly rounded exact result: nothing can be told (16-bit)
   double best_share = 0;  // of observed outputs; 1 if plans is not empty
   std::string best_plan;  // that reached it, if any came close
+  std::string
+      unordered_plan;  // atomics: some order of its parts gives each sampled output; no plan predicts them
   std::vector<OperandFit> operands;  // every rounding tried, least residual first
   std::int64_t candidates = 0;       // plans tried (different programs)
   std::int64_t outputs_screened = 0, outputs_confirmed = 0;

@@ -107,6 +107,7 @@ TEST(Search, OneWrongBitIsNotExplainedAway) {
   Observation seen = observe(recorded_tensor("gemm_33x65x100", "y_fp32").view());
   seen.bits[431] ^= 1;
   SearchOptions options;
+  options.seconds = 2;  // nothing fits: the whole family would be walked
   options.threads = 2;
   const SearchResult r = find_plans(lower(p), {a.view(), b.view(), {}}, seen, options);
   EXPECT_TRUE(r.plans.empty());
