@@ -11,11 +11,11 @@ namespace {
 
 constexpr int kChannels = 8;
 
-__global__ void __launch_bounds__(256) start(const ConvTranspose1dMap map, const float* __restrict__ bias,
-                                             float* __restrict__ out, std::int64_t outputs) {
+__global__ void __launch_bounds__(256) add_bias(const ConvTranspose1dMap map, const float* __restrict__ bias,
+                                                float* __restrict__ out, std::int64_t outputs) {
   const std::int64_t channels = static_cast<std::int64_t>(map.groups) * map.rows;
   for (std::int64_t o = cuda::global_thread(); o < outputs; o += cuda::grid_threads())
-    out[o] = bias ? bias[o / map.positions % channels] : 0.0f;
+    out[o] = __fadd_rn(out[o], bias[o / map.positions % channels]);
 }
 
 __global__ void __launch_bounds__(256)
@@ -57,7 +57,10 @@ const Register variant{{
     .source = "kernels/conv_transpose1d/scatter_atomics.cu",
     .where = Where::cuda,
     .deterministic = false,
-    .plan = [](const Problem&, Mode) { return std::string(); },
+    .plan =
+        [](const Problem&, Mode) {
+          return "fp32 | fma | order " + conv_transpose1d_order(kChannels) + " | chunks 8 unordered";
+        },
     .unsupported = conv_transpose1d_takes_fp32,
     .launch =
         [](const LaunchArgs& args) {
@@ -65,13 +68,16 @@ const Register variant{{
           const auto stream = static_cast<cudaStream_t>(args.stream);
           auto* out = static_cast<float*>(args.out);
           const std::int64_t outputs = map.images * map.groups * map.rows * map.positions;
-          cuda::launch("scatter_atomics start", start, cuda::blocks_for(outputs, 256), 256, 0, stream, map,
-                       static_cast<const float*>(args.bias), out, outputs);
+          cuda::check(cudaMemsetAsync(out, 0, static_cast<std::size_t>(outputs) * sizeof(float), stream),
+                      "cudaMemsetAsync of the output");
           const std::int64_t work =
               map.images * map.groups * cuda::ceil_div(map.order.channels, kChannels) * map.length;
           const dim3 grid = cuda::blocks_for(work, 256);
           cuda::launch("scatter_atomics", scatter, grid, 256, 0, stream, map,
                        static_cast<const float*>(args.a), static_cast<const float*>(args.b), out, work);
+          if (args.bias != nullptr)
+            cuda::launch("scatter_atomics bias", add_bias, cuda::blocks_for(outputs, 256), 256, 0, stream,
+                         map, static_cast<const float*>(args.bias), out, outputs);
           return LaunchNotes{"scatter_atomics", {cuda::describe_launch(grid, 256)}, 0};
         },
 }};

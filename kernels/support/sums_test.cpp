@@ -120,6 +120,44 @@ TEST(Sums, ConvTranspose1dPlansReplay) {
   }
 }
 
+// scatter_atomics: chains of 8 channels of a tap, added in any order, here from the last to the first.
+TEST(Sums, ScatteredChunksAreReachable) {
+  Random pick{std::mt19937_64(35)};
+  const std::string text = "fp32 | fma | order c/8 kw c | chunks 8 unordered";
+  for (int i = 0; i < 20; ++i) {
+    Problem p = random_problem("conv_transpose1d", pick);
+    deepen(p, pick(9, 16));  // two chunks of at most three taps
+    const std::string plan = declared("conv_transpose1d", "scatter_atomics", p);
+    if (!plan.empty()) {
+      EXPECT_EQ(plan, text);
+    }
+    const Data d = random_data(p, 2, pick);
+    const Contraction c = lower(p);
+    const ConvTranspose1dMap map = conv_transpose1d_map(p, 8);
+    for (std::int64_t o = 0; o < c.outputs(); ++o) {
+      const OutputPlace at = place_of(map, o);
+      const auto column = map.column(at.image, at.group, at.position);
+      float sum = 0;
+      for (int chunk = map.order.depth() / 8 - 1; chunk >= 0; --chunk) {
+        float part = 0;
+        bool any = false;
+        for (int k = chunk * 8; k < chunk * 8 + 8; ++k) {
+          const std::int64_t e = map.input(column, map.order.at(k));
+          if (e < 0) continue;
+          part = fma_rn(d.x.as<float>()[e], d.w.as<float>()[map.weight(at.group, at.row, map.order.at(k))],
+                        part);
+          any = true;
+        }
+        if (any) sum = add_rn(sum, part);
+      }
+      if (p.params.bias) sum = add_rn(sum, d.bias.as<float>()[bias_index(c, o)]);
+      const Operands operands{d.x.view(), d.w.view(), p.params.bias ? d.bias.view() : TensorView{}};
+      ASSERT_TRUE(reachable(*parse_plan(text), c, operands, o, bits_of(sum)))
+          << to_string(p) << " output " << o;
+    }
+  }
+}
+
 // The check itself: a neighbouring order must not pass for the declared one.
 TEST(Sums, AnotherOrderGivesOtherBits) {
   Random pick{std::mt19937_64(33)};

@@ -99,7 +99,7 @@ class VariantsOnDevice : public ::testing::TestWithParam<Values> {
     }
     executor->start_copy(0, {run.output}, {0, 1, c.outputs(), 0});
     const TensorView y{executor->finish_copy(0).front(), f.out, {c.outputs()}};
-    if (text.empty())
+    if (text.empty() || text.find("unordered") != std::string::npos)
       expect_within_any_order(y, c, inputs);
     else
       expect_plan(text, y, c, f, inputs);
