@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 
 #include "harness/statistics/partial_sums.hpp"
 #include "reference/parallel.hpp"
 #include "reference/plan/program.hpp"
-#include "reference/terms.hpp"
 
 namespace ulpscope {
 namespace {
@@ -23,29 +23,23 @@ struct Model {
   Program reference_program;
 };
 
-std::uint64_t mixed(std::uint64_t x) {  // splitmix64's finaliser
-  x += 0x9e3779b97f4a7c15u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
-
 // Scratch and the walk for one output; one per thread.
 class OutputModel {
  public:
-  explicit OutputModel(const Model& m) : m_(m), candidate_(m.candidate, m.candidate_program, m.c.divisor) {
+  explicit OutputModel(const Model& m)
+      : m_(m), candidate_(m.candidate, m.candidate_program, m.c.divisor), t_(m.c, m.data) {
     if (m.reference) reference_.emplace(*m.reference, m.reference_program, m.c.divisor);
   }
 
   OutputError operator()(std::int64_t o, std::vector<double>* halves = nullptr) {
-    gather(o);
+    t_.load(o);
     NoiseSink sink;
     sink.halves = halves;
     OutputError e;
-    e.magnitude = has_bias_ ? std::fabs(bias_) : 0;
-    e.value = bias_;
-    for (std::size_t i = 0; i < n_; ++i) {
-      const double p = a_[i] * b_[i];
+    e.magnitude = t_.has_bias ? std::fabs(t_.bias) : 0;
+    e.value = t_.bias;
+    for (std::size_t i = 0; i < t_.n; ++i) {
+      const double p = t_.a[i] * t_.b[i];
       e.value += p;
       e.magnitude += std::fabs(p);
     }
@@ -90,55 +84,33 @@ class OutputModel {
   }
 
  private:
-  void gather(std::int64_t o) {
-    index_a_.clear();
-    index_b_.clear();
-    id_.clear();
-    for_each_term(m_.c, o, [&](std::int64_t a, std::int64_t b, std::int64_t id) {
-      index_a_.push_back(a);
-      index_b_.push_back(b);
-      id_.push_back(id);
-    });
-    n_ = id_.size();
-    a_.resize(n_);
-    b_.assign(n_, 1.0);
-    m_.data.a.gather(index_a_.data(), n_, a_.data());
-    if (!m_.c.b_is_ones) m_.data.b.gather(index_b_.data(), n_, b_.data());
-    bias_ = 0;
-    has_bias_ = m_.c.has_bias && m_.data.bias.gather;
-    if (has_bias_) {
-      const std::int64_t i = bias_index(m_.c, o);
-      m_.data.bias.gather(&i, 1, &bias_);
-    }
-  }
-
   void operands(NoiseSink& sink) {
     const OperandRule& rule = m_.candidate.operands;
     if (!rule.passes.empty() || (m_.reference && !m_.reference->operands.passes.empty())) return passes(sink);
     auto errors = [&](OperandFormat mine, OperandFormat other, const std::vector<double>& x,
                       OperandErrors& out) {
       if (m_.reference)
-        operand_differences(mine, other, x.data(), n_, m_.roundings, out);
+        operand_differences(mine, other, x.data(), t_.n, m_.roundings, out);
       else
-        operand_errors(mine, x.data(), n_, m_.roundings, out);
+        operand_errors(mine, x.data(), t_.n, m_.roundings, out);
     };
-    errors(rule.a, m_.reference ? m_.reference->operands.a : rule.a, a_, of_a_);
+    errors(rule.a, m_.reference ? m_.reference->operands.a : rule.a, t_.a, of_a_);
     errors(m_.c.b_is_ones ? OperandFormat::fp64 : rule.b,
            m_.c.b_is_ones ? OperandFormat::fp64
            : m_.reference ? m_.reference->operands.b
                           : rule.b,
-           b_, of_b_);
+           t_.b, of_b_);
     double offset = 0, variance = 0, fourth = 0, crossed = 0, largest = 0;
-    for (std::size_t i = 0; i < n_; ++i)
+    for (std::size_t i = 0; i < t_.n; ++i)
       largest = std::max({largest, std::fabs(of_a_.offset[i]), std::fabs(of_b_.offset[i])});
     if (std::isinf(largest)) {  // an operand became infinite: so does the error
       sink.offset = HUGE_VAL;
       return;
     }
-    for (std::size_t i = 0; i < n_; ++i) {
+    for (std::size_t i = 0; i < t_.n; ++i) {
       const double da = of_a_.offset[i], db = of_b_.offset[i], ha = of_a_.half[i], hb = of_b_.half[i];
-      offset += da * b_[i] + (a_[i] + da) * db;
-      const double through_a = ha * (b_[i] + db), through_b = hb * (a_[i] + da);
+      offset += da * t_.b[i] + (t_.a[i] + da) * db;
+      const double through_a = ha * (t_.b[i] + db), through_b = hb * (t_.a[i] + da);
       const double square_a = through_a * through_a, square_b = through_b * through_b;
       variance += square_a + square_b;
       fourth += square_a * square_a + square_b * square_b;
@@ -149,11 +121,11 @@ class OutputModel {
     sink.sum.variance += (variance / 3 + crossed / 9) * d * d;
     sink.sum.fourth += fourth * d * d * d * d;
     if (sink.halves)
-      for (std::size_t i = 0; i < n_; ++i) {
+      for (std::size_t i = 0; i < t_.n; ++i) {
         if (of_a_.half[i] > 0)
-          sink.halves->push_back(std::fabs(of_a_.half[i] * (b_[i] + of_b_.offset[i]) * d));
+          sink.halves->push_back(std::fabs(of_a_.half[i] * (t_.b[i] + of_b_.offset[i]) * d));
         if (of_b_.half[i] > 0)
-          sink.halves->push_back(std::fabs(of_b_.half[i] * (a_[i] + of_a_.offset[i]) * d));
+          sink.halves->push_back(std::fabs(of_b_.half[i] * (t_.a[i] + of_a_.offset[i]) * d));
       }
   }
 
@@ -162,9 +134,9 @@ class OutputModel {
     auto one = [&](const OperandRule& rule, double sign) {
       OperandRule full = rule;
       if (full.passes.empty()) full.passes = {Pass{}};
-      error_.resize(n_);
-      pass_errors(full, a_.data(), b_.data(), n_, error_.data());
-      for (std::size_t i = 0; i < n_; ++i) {
+      error_.resize(t_.n);
+      pass_errors(full, t_.a.data(), t_.b.data(), t_.n, error_.data());
+      for (std::size_t i = 0; i < t_.n; ++i) {
         const double e = error_[i] / m_.c.divisor;
         if (m_.roundings == Roundings::known)
           sink.offset += sign * e;
@@ -175,39 +147,36 @@ class OutputModel {
     if (m_.reference && m_.reference->operands == m_.candidate.operands) return;
     one(m_.candidate.operands, 1);
     if (m_.reference) one(m_.reference->operands, -1);
-    of_a_.shortened = a_;
-    of_b_.shortened = b_;
+    of_a_.shortened = t_.a;
+    of_b_.shortened = t_.b;
   }
 
   double walk(PartialSums& sums, const Plan& plan, NoiseSink& sink) {
     // Bits count here: what a shortened product's last place is decides which sums are exact.
     const bool split = !plan.operands.passes.empty();
-    operand_errors(split ? OperandFormat::fp32 : plan.operands.a, a_.data(), n_, Roundings::known,
+    operand_errors(split ? OperandFormat::fp32 : plan.operands.a, t_.a.data(), t_.n, Roundings::known,
                    scratch_a_);
-    operand_errors(split ? OperandFormat::fp32 : plan.operands.b, b_.data(), n_, Roundings::known,
+    operand_errors(split ? OperandFormat::fp32 : plan.operands.b, t_.b.data(), t_.n, Roundings::known,
                    scratch_b_);
     const auto terms = static_cast<std::size_t>(m_.c.terms());
     terms_.resize(terms);
-    if (n_ < terms) std::fill(terms_.present.begin(), terms_.present.end(), std::uint8_t{0});
-    for (std::size_t i = 0; i < n_; ++i) {
-      const auto at = static_cast<std::size_t>(id_[i]);
+    if (t_.n < terms) std::fill(terms_.present.begin(), terms_.present.end(), std::uint8_t{0});
+    for (std::size_t i = 0; i < t_.n; ++i) {
+      const auto at = static_cast<std::size_t>(t_.id[i]);
       const double a = scratch_a_.shortened[i], b = scratch_b_.shortened[i];
       terms_.product[at] = a * b;
       terms_.grain[at] = a == 0 || b == 0 ? HUGE_VAL : grain_of(a) * grain_of(b);
       terms_.scale[at] = binade(a) * binade(b);
       terms_.present[at] = 1;
     }
-    return sums.walk(terms_, bias_, has_bias_, sink);
+    return sums.walk(terms_, t_.bias, t_.has_bias, sink);
   }
 
   const Model& m_;
   PartialSums candidate_;
   std::optional<PartialSums> reference_;
-  std::vector<std::int64_t> index_a_, index_b_, id_;
-  std::vector<double> a_, b_, error_;
-  std::size_t n_ = 0;
-  double bias_ = 0;
-  bool has_bias_ = false;
+  TermGather t_;
+  std::vector<double> error_;
   OperandErrors of_a_, of_b_, scratch_a_, scratch_b_;
   TermArrays terms_;
 };
@@ -256,40 +225,7 @@ std::shared_ptr<Model> make_model(const Plan& plan, const Contraction& c, const 
   return model;
 }
 
-template <class T>
-std::function<void(const std::int64_t*, std::size_t, double*)> direct(const T* data) {
-  return [data](const std::int64_t* index, std::size_t n, double* values) {
-    for (std::size_t i = 0; i < n; ++i) values[i] = static_cast<double>(data[index[i]]);
-  };
-}
-
 }  // namespace
-
-ElementSource elements_of(const TensorView& tensor) {
-  if (!tensor.data) return {};
-  if (tensor.dtype == DType::f32) return {direct(static_cast<const float*>(tensor.data))};
-  if (tensor.dtype == DType::f64) return {direct(static_cast<const double*>(tensor.data))};
-  return {[tensor](const std::int64_t* index, std::size_t n, double* values) {
-    for (std::size_t i = 0; i < n; ++i) values[i] = tensor.at(index[i]);
-  }};
-}
-
-ModelData model_data(const Operands& operands) {
-  return {elements_of(operands.a), elements_of(operands.b), elements_of(operands.bias)};
-}
-
-std::vector<std::int64_t> sampled_outputs(std::int64_t total, std::int64_t n) {
-  std::vector<std::int64_t> index(static_cast<std::size_t>(n));
-  for (std::int64_t i = 0; i < n; ++i) {
-    // Stratum [from, to) in 128 bits: total * n may pass 63.
-    const auto from = static_cast<std::int64_t>(static_cast<__int128>(total) * i / n);
-    const auto to = static_cast<std::int64_t>(static_cast<__int128>(total) * (i + 1) / n);
-    index[static_cast<std::size_t>(i)] =
-        from + static_cast<std::int64_t>(mixed(static_cast<std::uint64_t>(i)) %
-                                         static_cast<std::uint64_t>(std::max<std::int64_t>(to - from, 1)));
-  }
-  return index;
-}
 
 ErrorMixture model_error(const Plan& plan, const Contraction& c, const ModelData& data,
                          const ModelOptions& options) {

@@ -6,27 +6,14 @@
 // rounding on the way adds half a unit of the partial sum there; truncation (tf32_rz, tensor cores' RZ) adds
 // its mean. Large problems are sampled: evenly spread outputs, each standing for its share.
 #include <cstdint>
-#include <functional>
-#include <optional>
 
+#include "harness/statistics/element_source.hpp"
 #include "harness/statistics/mixture.hpp"
 #include "harness/statistics/operand_errors.hpp"
 #include "reference/contraction.hpp"
-#include "reference/exact.hpp"
 #include "reference/plan.hpp"
 
 namespace ulpscope {
-
-/// Elements of a tensor by index: of a tensor in memory, or of a fill that was never written out.
-struct ElementSource {
-  std::function<void(const std::int64_t* index, std::size_t n, double* values)> gather;  // null: no tensor
-};
-ElementSource elements_of(const TensorView& tensor);  // the memory must stay alive; null data: no tensor
-
-struct ModelData {
-  ElementSource a, b, bias;
-};
-ModelData model_data(const Operands& operands);
 
 struct ModelOptions {
   Roundings roundings = Roundings::random;
@@ -42,9 +29,5 @@ ErrorMixture model_error(const Plan& plan, const Contraction& c, const ModelData
 /// independent, unless the plans are the same: then there is no difference.
 ErrorMixture model_difference(const Plan& candidate, const Plan& reference, const Contraction& c,
                               const ModelData& data, const ModelOptions& options = {});
-
-/// Which of `total` outputs a sample of n looks at: evenly spread, one from each of n equal strata, by a
-/// counter-based generator.
-std::vector<std::int64_t> sampled_outputs(std::int64_t total, std::int64_t n);
 
 }  // namespace ulpscope
