@@ -35,7 +35,8 @@ struct Places {
       if (e.outputs == 0) continue;
       ++m.tried;
       m.seen += e.detected();
-      if (!least || e.share() < least->share() || (e.share() == least->share() && e.max_abs < least->max_abs)) least = &e;
+      if (!least || e.share() < least->share() || (e.share() == least->share() && e.max_abs < least->max_abs))
+        least = &e;
     }
     if (least) {
       m.max_abs = least->max_abs;
@@ -140,9 +141,12 @@ Vacuity try_tolerance(const Contraction& c, const ModelData& data, const Toleran
   v.tried.push_back(lost.report("lost_term", "one term left out of every output (the one least seen)"));
   if (next.period > 1)
     v.tried.push_back(wrong.report(
-        "wrong_tap", fmt::format("one term with its neighbour's input along '{}' (the one least seen)", next.axis)));
-  v.tried.push_back(report("lost_tail", fmt::format("the last {} of {} terms left out", dropped, terms), tail));
-  v.tried.push_back(report("lost_term_once", "one term left out of a single output: share that is seen", one_output));
+        "wrong_tap",
+        fmt::format("one term with its neighbour's input along '{}' (the one least seen)", next.axis)));
+  v.tried.push_back(
+      report("lost_tail", fmt::format("the last {} of {} terms left out", dropped, terms), tail));
+  v.tried.push_back(
+      report("lost_term_once", "one term left out of a single output: share that is seen", one_output));
   if (c.has_bias) {
     v.tried.push_back(report("missing_bias", "no bias", no_bias));
     v.tried.push_back(report("doubled_bias", "the bias added twice", twice_bias));
@@ -156,11 +160,13 @@ Vacuity try_tolerance(const Contraction& c, const ModelData& data, const Toleran
     v.why = "no output has a finite true value: nothing can be judged";
   } else if (!zeros.detected()) {
     v.vacuous = true;
-    v.why = fmt::format("vacuous: it accepts a kernel that writes only zeros (largest true value looked at {:.3g})",
-                        zeros.max_abs);
+    v.why = fmt::format(
+        "vacuous: it accepts a kernel that writes only zeros (largest true value looked at {:.3g})",
+        zeros.max_abs);
   } else if (2 * one_lost.seen < one_lost.tried) {
     v.vacuous = true;
-    v.why = fmt::format("vacuous: it cannot see a lost term ({} of {} lost terms seen)", one_lost.seen, one_lost.tried);
+    v.why = fmt::format("vacuous: it cannot see a lost term ({} of {} lost terms seen)", one_lost.seen,
+                        one_lost.tried);
   } else {
     std::string unseen;
     for (const PlantedMistake& m : v.tried)

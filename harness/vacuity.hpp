@@ -13,14 +13,14 @@
 namespace ulpscope {
 
 struct PlantedMistake {
-  std::string name;  // "zeros", "lost_term", ...
-  std::string what;  // in words
-  bool mistake = true;      // false: a legitimate loss of precision, tried for comparison
-  bool detected = false;    // some looked-at output violates the tolerance
-  double max_abs = 0;       // largest effect
-  double share = 0;         // of the outputs that violate the tolerance
-  std::int64_t tried = 1;   // places it was planted in (terms), each in all outputs at once
-  std::int64_t seen = 0;    // of them, detected
+  std::string name;        // "zeros", "lost_term", ...
+  std::string what;        // in words
+  bool mistake = true;     // false: a legitimate loss of precision, tried for comparison
+  bool detected = false;   // some looked-at output violates the tolerance
+  double max_abs = 0;      // largest effect
+  double share = 0;        // of the outputs that violate the tolerance
+  std::int64_t tried = 1;  // places it was planted in (terms), each in all outputs at once
+  std::int64_t seen = 0;   // of them, detected
 };
 
 struct Vacuity {

@@ -64,8 +64,9 @@ TEST(Vacuity, OneInvisibleTermDoesNotMakeItVacuous) {
   OperatorParams p;
   p.op = "gemm";
   const Contraction c = lower({p, {8, 4}, {4, 8}});
-  const Vacuity v = try_tolerance(c, model_data(Operands{{a.data(), DType::f32, {8, 4}}, {b.data(), DType::f32, {4, 8}}, {}}),
-                                  {1e-5, 1e-5});
+  const Vacuity v = try_tolerance(
+      c, model_data(Operands{{a.data(), DType::f32, {8, 4}}, {b.data(), DType::f32, {4, 8}}, {}}),
+      {1e-5, 1e-5});
   EXPECT_FALSE(v.vacuous);
   EXPECT_EQ(find(v, "lost_term").tried, 4);
   EXPECT_EQ(find(v, "lost_term").seen, 3);
@@ -78,7 +79,8 @@ TEST(Vacuity, EffectsAreTheMistakes) {
   OperatorParams p;
   p.op = "gemm";
   const Contraction c = lower({p, {1, 2}, {2, 1}});
-  const Vacuity v = try_tolerance(c, model_data(Operands{{a, DType::f32, {1, 2}}, {b, DType::f32, {2, 1}}, {}}), {1, 0});
+  const Vacuity v =
+      try_tolerance(c, model_data(Operands{{a, DType::f32, {1, 2}}, {b, DType::f32, {2, 1}}, {}}), {1, 0});
   EXPECT_EQ(find(v, "zeros").max_abs, 41);
   EXPECT_EQ(find(v, "lost_term").max_abs, 6);
   EXPECT_EQ(find(v, "wrong_tap").max_abs, 9);
@@ -90,7 +92,8 @@ TEST(Vacuity, PrecisionLossesAreTriedForComparison) {
   const Vacuity v = tried("gemm 32x64 * 64x32 a=normal(0,1) b=normal(0,1) seed=4", 1e-5, 1e-5);
   EXPECT_TRUE(find(v, "truncated_operands").detected);
   EXPECT_FALSE(find(v, "truncated_operands").mistake);
-  EXPECT_FALSE(find(tried("gemm 32x64 * 64x32 a=normal(0,1) b=normal(0,1) seed=4", 1, 1), "bf16_operands").detected);
+  EXPECT_FALSE(
+      find(tried("gemm 32x64 * 64x32 a=normal(0,1) b=normal(0,1) seed=4", 1, 1), "bf16_operands").detected);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "harness/statistics/element_source.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "reference/terms.hpp"
 
@@ -35,9 +36,12 @@ ElementSource elements_of(const TensorView& tensor) {
 ElementSource elements_of(const TensorFill& fill) {
   if (!fill.present) return {};
   return {[fill](const std::int64_t* index, std::size_t n, double* values) {
-    for (std::size_t i = 0; i < n; ++i)
-      values[i] = value_of_bits(fill.dtype,
-                                fill_element(fill.params, fill.key, static_cast<std::uint64_t>(index[i])));
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::uint64_t bits = fill_element(fill.params, fill.key, static_cast<std::uint64_t>(index[i]));
+      values[i] = fill.dtype == DType::f32
+                      ? static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)))
+                      : value_of_bits(fill.dtype, bits);
+    }
   }};
 }
 

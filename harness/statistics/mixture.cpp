@@ -196,7 +196,7 @@ double fail_probability(const ErrorMixture& m, double atol, double rtol) {
   const double ratio = before > 0 ? std::min(after / before, 4.0) : 1;
   for (std::size_t k = exact; k < coarse.size(); ++k)
     within += weight * std::log1p(-std::min(coarse[k].p * ratio, 1 - 1e-15));
-  return -std::expm1(within);
+  return 0.0 - std::expm1(within);
 }
 
 double two_digits_up(double x) {

@@ -77,7 +77,7 @@ void operand_differences(OperandFormat first, OperandFormat second, const double
       out.half[i] = 0;
     } else {
       out.offset[i] -= other.offset[i];
-      out.half[i] = std::hypot(out.half[i], other.half[i]);
+      out.half[i] = std::sqrt(out.half[i] * out.half[i] + other.half[i] * other.half[i]);
     }
   }
 }

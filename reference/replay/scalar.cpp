@@ -126,7 +126,7 @@ std::uint32_t ScalarReplay::operator()(std::int64_t o) {
       const Pass parts = rule.passes.empty() ? Pass{} : rule.passes[static_cast<std::size_t>(pass)];
       const auto slot = static_cast<std::size_t>(t.id * program_.passes + pass);
       a_[slot] = operand_part(operands_.a, t.a, rule.a, parts.a);
-      b_[slot] = c_.b_is_ones ? 1.0 : operand_part(operands_.b, t.b, rule.b, parts.b);
+      b_[slot] = c_.b_is_ones ? (parts.b == 0 ? 1.0 : 0.0) : operand_part(operands_.b, t.b, rule.b, parts.b);
       has_[slot] = 1;
     }
   const double bias = c_.has_bias ? operands_.bias.at(bias_index(c_, o)) : 0;

@@ -86,7 +86,7 @@ void TileReplay::shorten_rows(Operand operand, std::int64_t chunk, int width, st
   if constexpr (std::is_same_v<T, float>) {
     if (p.passes == 1) {
       shorten(format, panel, static_cast<std::size_t>(panels * n * width));
-    } else if (!(second && grid_.contraction().b_is_ones)) {
+    } else {
       for (std::int64_t i = 0; i < n; ++i) {
         if (places[i] < 0) continue;
         const Pass& pass = plan_.operands.passes[static_cast<std::size_t>(places[i] % p.passes)];
