@@ -12,6 +12,7 @@ namespace ulpscope {
 namespace {
 
 constexpr std::int64_t kPartialBytes = std::int64_t{128} << 20;  // of long sums' segments held at a time
+constexpr std::int64_t kPastCaches = 1 << 20;                    // outputs whose results exceed any cache
 constexpr std::int64_t kScatterBlock = 512;                      // outputs settled one by one per task
 
 bool needs_doubles(const Contraction& c, const Operands& operands, DType out) {
@@ -149,12 +150,21 @@ ExactTally exact_rows(const Contraction& c, const Operands& operands, const Exac
 
 ExactTally exact(const Contraction& c, const Operands& operands, const ExactOptions& options,
                  std::int64_t begin, std::int64_t count, const ExactOut& out) {
+  const bool large = count >= kPastCaches;
+  auto copy = [&](void* to, const void* from, std::size_t bytes) {
+    if (!large)
+      std::memcpy(to, from, bytes);
+    else if (options.level == SimdLevel::v3)
+      simd_v3::copy_past_caches(to, from, bytes);
+    else
+      simd_base::copy_past_caches(to, from, bytes);
+  };
   return exact_rows(c, operands, options, begin, count, [&](const ExactRow& row) {
     const std::int64_t at = row.index - begin;
     const auto n = static_cast<std::size_t>(row.count);
-    if (out.value) std::memcpy(out.value + at, row.value, n * sizeof(double));
-    if (out.magnitude) std::memcpy(out.magnitude + at, row.magnitude, n * sizeof(double));
-    if (out.rounded && row.rounded) std::memcpy(out.rounded + at, row.rounded, n * sizeof(std::uint32_t));
+    if (out.value) copy(out.value + at, row.value, n * sizeof(double));
+    if (out.magnitude) copy(out.magnitude + at, row.magnitude, n * sizeof(double));
+    if (out.rounded && row.rounded) copy(out.rounded + at, row.rounded, n * sizeof(std::uint32_t));
   });
 }
 

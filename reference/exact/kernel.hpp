@@ -2,6 +2,7 @@
 // The vector loops of the exact sum, compiled per instruction-set level; plain pointers only (see simd.hpp).
 // Both levels give the same bits: products are exact in fp64, so a fused and an unfused multiply-add round
 // alike.
+#include <cstddef>
 #include <cstdint>
 
 #include "reference/formats.hpp"
@@ -59,12 +60,16 @@ struct QuantumJob {
   double* quantum;
 };
 
+/// memcpy that writes past the caches: for results that together exceed them, reading the old contents of a
+/// line before overwriting it would double the traffic.
 namespace simd_base {
+void copy_past_caches(void* to, const void* from, std::size_t bytes);
 void sum_panels(const SumJob& job);
 void finish_row(FinishJob& job);
 void lowest_bits(const QuantumJob& job);
 }  // namespace simd_base
 namespace simd_v3 {
+void copy_past_caches(void* to, const void* from, std::size_t bytes);
 void sum_panels(const SumJob& job);
 void finish_row(FinishJob& job);
 void lowest_bits(const QuantumJob& job);

@@ -1,7 +1,7 @@
 #include "reference/exact/kernel.hpp"
 
 #include <cstring>
-#if defined(__FMA__)
+#if defined(__SSE2__)
 #include <immintrin.h>
 #endif
 
@@ -34,6 +34,13 @@ inline Vec all(double x) {
 }
 inline Bits all_bits(std::int64_t x) {
   return Bits{} + x;
+}
+inline Vec both(Vec v, Vec mask) {
+#if defined(__AVX2__)
+  return (Vec)_mm256_and_pd((__m256d)v, (__m256d)mask);
+#else
+  return (Vec)((Bits)v & (Bits)mask);
+#endif
 }
 inline Vec abs(Vec v) {
   return (Vec)((Bits)v & all_bits(0x7fffffffffffffff));
@@ -94,9 +101,10 @@ inline std::uint32_t encode(double x, DType type) {
   return type == DType::bf16 ? bits >> 16 : bits;
 }
 
+template <bool Narrow>
 inline void encode_vector(Vec x, DType type, std::uint32_t* out) {
 #if defined(__AVX2__)
-  if (type == DType::f32) {
+  if constexpr (!Narrow) {
     _mm_storeu_ps(reinterpret_cast<float*>(out), _mm256_cvtpd_ps((__m256d)x));
     return;
   }
@@ -122,90 +130,126 @@ inline Bits rounds_alike(Vec lo, Vec hi, const Grid& grid) {
 // Certificate (numerics: "Exact"): the truth lies in [s - E, s + E]; rounding is monotone, so if both ends
 // round alike so does the truth, and s itself. A double that far from the truth is also too coarse as the
 // true value where E exceeds 2^-34 |s|.
-template <bool Narrow>
-void finish(FinishJob& job) {
+template <bool Narrow, bool Bias, bool Quantum>
+void finish(FinishJob& out) {
+  const FinishJob job = out;  // a copy that no store below can alias
   const Grid grid = grid_of(job.out);
-  const double finest = job.out == DType::f16 ? 0x1p-34 : job.out == DType::bf16 ? 0x1p-143 : 0x1p-159;
-  const Vec infinity = all(__builtin_inf());
+  const Vec finest = all(job.out == DType::f16 ? 0x1p-34 : job.out == DType::bf16 ? 0x1p-143 : 0x1p-159);
+  const Vec infinity = all(__builtin_inf()), error_per_s = all(job.error_per_s), inflate = all(job.inflate);
+  const Bits zeros_open = all_bits(job.check_zero_sign ? -1 : 0);
   Bits open_interval{}, open_rest{};
-  for (std::int64_t l = 0; l < job.n; l += kVector) {
+  auto step = [&](std::int64_t l, Bits within) __attribute__((always_inline)) {
     Vec s = load(job.sum + l), m = load(job.magnitude + l);
-    if (job.has_bias) {
+    if constexpr (Bias) {
       const Vec bias = job.lane_bias ? load(job.lane_bias + l) : all(job.column_bias);
       s += bias;
       m += abs(bias);
     }
-    const Vec error = m * job.error_per_s;
-    const Vec lo = s - error, hi = s + error;
-    const Vec fine = abs(s) * 0x1p-34;
-    Bits decided = rounds_alike<Narrow>(lo, hi, grid) & ((error <= fine) | (error <= all(finest)));
-    const Bits finite = m < infinity;
-    decided &= finite;
-    const Bits zero = m == all(0);
-    Bits open = ~(decided | zero);
-    if (job.check_zero_sign) open |= zero;
-    for (std::int64_t i = job.n - l; i < kVector; ++i) open[i] = 0;  // beyond the row
+    const Vec error = m * error_per_s;
+    const Bits finite = m < infinity, zero = m == Vec{};
+    const Bits precise = (error <= abs(s) * 0x1p-34) | (error <= finest);
+    const Bits decided = rounds_alike<Narrow>(s - error, s + error, grid) & precise & finite;
+    Bits open = (~(decided | zero) | (zero & zeros_open)) & within;
     open_interval -= open;
-    if (job.lane_quantum) {
+    if constexpr (Quantum) {
       const Vec limit = load(job.lane_quantum + l) * job.column_quantum;
       open &= ~(m < limit) | zero | ~finite;
+      open_rest -= open;
     }
-    open_rest -= open;
     store(job.value + l, s);
-    store(job.bound + l, m * job.inflate);
-    if constexpr (Narrow)
-      encode_vector(round_to_grid(s, grid), job.out, job.rounded + l);
-    else
-      encode_vector(s, job.out, job.rounded + l);
-    for (int i = 0; i < kVector; ++i) job.open[l + i] = 0;
+    store(job.bound + l, m * inflate);
+    encode_vector<Narrow>(Narrow ? round_to_grid(s, grid) : s, job.out, job.rounded + l);
+    std::memset(job.open + l, 0, kVector);
     if (any(open))
-      for (int i = 0; i < kVector && l + i < job.n; ++i)
-        job.open[l + i] = static_cast<std::uint8_t>(open[i] & 1);
+      for (int i = 0; i < kVector; ++i) job.open[l + i] = static_cast<std::uint8_t>(open[i] & 1);
+  };
+  std::int64_t l = 0;
+  for (; l + kVector <= job.n; l += kVector) step(l, all_bits(-1));
+  if (l < job.n) {
+    Bits within{};
+    for (std::int64_t i = 0; i < job.n - l; ++i) within[i] = -1;
+    step(l, within);
   }
-  job.open_by_interval = 0;
-  job.still_open = 0;
+  out.open_by_interval = out.still_open = 0;
   for (int i = 0; i < kVector; ++i) {
-    job.open_by_interval += open_interval[i];
-    job.still_open += open_rest[i];
+    out.open_by_interval += open_interval[i];
+    out.still_open += Quantum ? open_rest[i] : open_interval[i];
   }
+}
+
+template <bool Narrow>
+void finish_as(FinishJob& job) {
+  if (job.has_bias)
+    job.lane_quantum ? finish<Narrow, true, true>(job) : finish<Narrow, true, false>(job);
+  else
+    job.lane_quantum ? finish<Narrow, false, true>(job) : finish<Narrow, false, false>(job);
 }
 
 }  // namespace
 
+// 12 accumulators, |a| twice, one b at a time and the mask: 16 registers, with not one to spare. A spilled
+// accumulator would put a store and a load on the critical path, so the order below is kept: both sums of a
+// column, then b turns into |b| in place.
 void sum_panels(const SumJob& job) {
-  const Bits sign = all_bits(INT64_MIN);
+  const std::int64_t stride = job.stride;
   for (int part = 0; part < kLaneWidth; part += 2 * kVector) {
-    Vec sum[2][kColumnWidth], magnitude[2][kColumnWidth];
-    for (int i = 0; i < 2; ++i)
-      for (int j = 0; j < kColumnWidth; ++j) {
-        sum[i][j] = (Vec)sign;
-        magnitude[i][j] = Vec{};
-      }
     const double* a = job.lanes + part;
     const double* b = job.columns;
-    for (std::int64_t t = 0; t < job.terms; ++t, a += kLaneWidth, b += kColumnWidth) {
-      const Vec a0 = load(a), a1 = load(a + kVector), m0 = abs(a0), m1 = abs(a1);
-      for (int j = 0; j < kColumnWidth; ++j) {
-        const Vec x = all(b[j]), y = abs(x);
-        sum[0][j] = multiply_add(a0, x, sum[0][j]);
-        sum[1][j] = multiply_add(a1, x, sum[1][j]);
-        magnitude[0][j] = multiply_add(m0, y, magnitude[0][j]);
-        magnitude[1][j] = multiply_add(m1, y, magnitude[1][j]);
-      }
+    const Vec mask = (Vec)all_bits(INT64_MAX);
+    Vec s00 = -Vec{}, s01 = s00, s02 = s00, s10 = s00, s11 = s00, s12 = s00;
+    Vec m00{}, m01{}, m02{}, m10{}, m11{}, m12{};
+    for (std::int64_t t = job.terms; t > 0; --t, a += kLaneWidth, b += kColumnWidth) {
+      const Vec a0 = both(load(a), mask), a1 = both(load(a + kVector), mask);
+      auto column = [&](double y, Vec& s0, Vec& s1, Vec& m0, Vec& m1) __attribute__((always_inline)) {
+        Vec x = all(y);
+        s0 = multiply_add(load(a), x, s0);
+        s1 = multiply_add(load(a + kVector), x, s1);
+        __asm__("" : "+x"(x), "+x"(s0), "+x"(s1));
+        x = both(x, mask);
+        m0 = multiply_add(a0, x, m0);
+        m1 = multiply_add(a1, x, m1);
+      };
+      column(b[0], s00, s10, m00, m10);
+      column(b[1], s01, s11, m01, m11);
+      column(b[2], s02, s12, m02, m12);
     }
-    for (int i = 0; i < 2; ++i)
-      for (int j = 0; j < kColumnWidth; ++j) {
-        store(job.sum + j * job.stride + part + i * kVector, sum[i][j]);
-        store(job.magnitude + j * job.stride + part + i * kVector, magnitude[i][j]);
-      }
+    double* sum = job.sum + part;
+    double* magnitude = job.magnitude + part;
+    auto put = [&](int column, Vec s0, Vec s1, Vec m0, Vec m1) {
+      store(sum + column * stride, s0);
+      store(sum + column * stride + kVector, s1);
+      store(magnitude + column * stride, m0);
+      store(magnitude + column * stride + kVector, m1);
+    };
+    put(0, s00, s10, m00, m10);
+    put(1, s01, s11, m01, m11);
+    put(2, s02, s12, m02, m12);
   }
+}
+
+void copy_past_caches(void* to, const void* from, std::size_t bytes) {
+  auto* d = static_cast<unsigned char*>(to);
+  const auto* s = static_cast<const unsigned char*>(from);
+#if defined(__SSE2__)
+  const std::size_t head = (16 - reinterpret_cast<std::uintptr_t>(d) % 16) % 16;
+  if (bytes >= 64 + head) {
+    std::memcpy(d, s, head);
+    d += head;
+    s += head;
+    bytes -= head;
+    for (; bytes >= 16; bytes -= 16, d += 16, s += 16)
+      _mm_stream_si128(reinterpret_cast<__m128i*>(d), _mm_loadu_si128(reinterpret_cast<const __m128i*>(s)));
+    _mm_sfence();
+  }
+#endif
+  std::memcpy(d, s, bytes);
 }
 
 void finish_row(FinishJob& job) {
   if (job.out == DType::f32)
-    finish<false>(job);
+    finish_as<false>(job);
   else
-    finish<true>(job);
+    finish_as<true>(job);
 }
 
 void lowest_bits(const QuantumJob& job) {
