@@ -243,7 +243,7 @@ TEST(Exact, MatrixProductsOfEveryLength) {
   for (const Size s : {Size{7, 64, 61}, Size{5, 257, 37}, Size{4, 1300, 9}, Size{2, 66000, 5}})
     for (const Fill fill : {Fill::uniform, Fill::normal16, Fill::wide, Fill::cancel, Fill::special})
       for (const DType out : kNarrow) {
-        if (s.k > 10000 && (out == DType::f16 || fill == Fill::special)) continue;
+        if (s.k > 10000 && (out != DType::f32 || fill == Fill::special || fill == Fill::cancel)) continue;
         Problem q = gemm(s.m, s.k, s.n);
         q.params.bias = pick(0, 1);
         const Case x(q, fill == Fill::normal16 ? DType::bf16 : DType::f32, fill, pick);
