@@ -155,6 +155,12 @@ void write_capture(const std::string& path, const Capture& c) {
       {"device_ms", c.device_ms},
       {"notes",
        {{"engine", c.notes.engine}, {"notes", c.notes.notes}, {"workspace_bytes", c.notes.workspace_bytes}}},
+      {"launch",
+       {{"declared_plan", c.declared_plan},
+        {"declared_nondeterministic", c.declared_nondeterministic},
+        {"unwritten", c.unwritten},
+        {"guards_intact", c.guards_intact},
+        {"effective_mode", c.effective_mode}}},
       {"status", c.status},
       {"reason", c.reason},
       {"outputs", outputs},
@@ -196,6 +202,14 @@ Capture assemble_capture(std::string_view meta_text, const std::string& name,
   c.device_ms = f.number("device_ms");
   const Fields notes = f.object("notes");
   c.notes = {notes.text("engine"), notes.texts("notes"), notes.count("workspace_bytes")};
+  if (meta.contains("launch")) {
+    const Fields launch = f.object("launch");
+    c.declared_plan = launch.text("declared_plan");
+    c.declared_nondeterministic = launch.boolean("declared_nondeterministic");
+    c.unwritten = launch.count("unwritten");
+    c.guards_intact = launch.boolean("guards_intact");
+    c.effective_mode = launch.text("effective_mode");
+  }
   c.status = f.text("status");
   c.reason = f.text("reason");
   const std::int64_t outputs = lower(c.test.problem).outputs();

@@ -32,6 +32,12 @@ struct Capture {
   std::int64_t runs_differing = 0;  // outputs that differed between the two runs
   double device_ms = 0;
   LaunchNotes notes;
+  // What only the machine that ran it could tell; captures made elsewhere may lack all of it.
+  std::string declared_plan;  // "": none
+  bool declared_nondeterministic = false;
+  std::int64_t unwritten = 0;  // outputs still poisoned after both runs
+  bool guards_intact = true;
+  std::string effective_mode;   // by a probe; "": not probed
   std::string status = "ok";    // "ok", "skipped", "error"
   std::string reason;           // of skipped and error
   std::vector<Window> windows;  // one window covering everything when the output is stored whole

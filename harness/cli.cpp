@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <exception>
 
+#include "harness/command_line.hpp"
 #include "harness/commands.hpp"
 #include "harness/version.hpp"
 
@@ -15,6 +16,7 @@ int run_cli(int argc, char** argv) {
   app.set_version_flag("--version", kVersion);
   app.require_subcommand(1);
   int exit_code = 0;
+  set_command_line(argc, argv);
   for (auto& add : commands()) add(app, exit_code);
   try {
     app.parse(argc, argv);

@@ -1,0 +1,81 @@
+// ulpscope run CASE...: run and judge.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "harness/command_line.hpp"
+#include "harness/commands.hpp"
+#include "harness/progress.hpp"
+#include "harness/run.hpp"
+#include "harness/table.hpp"
+#include "reference/error.hpp"
+
+namespace ulpscope {
+namespace {
+
+struct Arguments {
+  std::vector<std::string> cases, modes;
+  std::string folder = "cases", json, device = "auto", replay = "auto";
+  bool list_only = false;
+  RunOptions options;
+};
+
+void list_jobs(const std::vector<Case>& cases, const RunOptions& options) {
+  std::string no_cuda;
+  if (options.device != DeviceChoice::cpu && !make_executor(Where::cuda, no_cuda) &&
+      options.device == DeviceChoice::cuda)
+    throw Error("--device cuda: " + no_cuda);
+  for (const Case& test : cases)
+    for (const Job& job : jobs_of(test, options, no_cuda))
+      std::printf("%s %s %s%s%s\n", test.name.c_str(), job.variant->name.c_str(), to_string(job.mode),
+                  job.skip.empty() ? "" : " skipped: ", job.skip.c_str());
+}
+
+int run(Arguments& a) {
+  for (const std::string& mode : a.modes) a.options.modes.push_back(parse_mode(mode));
+  a.options.device = choice<DeviceChoice>(
+      "--device", a.device,
+      {{"auto", DeviceChoice::automatic}, {"cpu", DeviceChoice::cpu}, {"cuda", DeviceChoice::cuda}});
+  a.options.replay = choice<ReplayChoice>(
+      "--replay", a.replay,
+      {{"auto", ReplayChoice::automatic}, {"all", ReplayChoice::all}, {"none", ReplayChoice::none}});
+  a.options.argv = command_line();
+  const std::vector<Case> cases = cases_named(a.cases, a.folder);
+  check_selection(cases, a.options);
+  if (a.list_only) {
+    list_jobs(cases, a.options);
+    return 0;
+  }
+  Progress progress;
+  a.options.progress = [&](const std::string& line) { progress.say(line); };
+  const Record record = run_cases(cases, a.options);
+  if (!a.json.empty()) write_record(a.json, record);
+  std::fputs(render_table(record).c_str(), stdout);
+  if (!a.json.empty()) std::printf("record: %s\n", a.json.c_str());
+  return exit_code_of(record);
+}
+
+const RegisterCommand registered{
+    0, [](CLI::App& app, int& exit_code) {
+      auto a = std::make_shared<Arguments>();
+      CLI::App* command =
+          app.add_subcommand("run", "Run variants of cases and judge every output against exact");
+      command->add_option("CASE", a->cases, "Cases by name, glob, file or tag, or a case's text")->required();
+      command->add_option("--variant", a->options.variants, "Only variants of these names (globs)");
+      command->add_option("--mode", a->modes, "Only these modes: fp32, tf32, strict, bf16, fp16");
+      command->add_option("--device", a->device, "auto, cpu or cuda (default auto)");
+      command->add_option("--threads", a->options.threads, "Host threads (default: all cores)")
+          ->check(CLI::Range(1, 4096));
+      command->add_option(
+          "--replay", a->replay,
+          "auto, all or none: replay declared plans on as many outputs as is quick, all, or none");
+      command->add_option("--captures", a->options.captures,
+                          "Keep captures here, and go on where a run stopped");
+      command->add_option("--json", a->json, "Write the record here");
+      command->add_option("--cases", a->folder, "Folder or file of cases (default: cases)");
+      command->add_flag("--list-only", a->list_only, "Only list what would run");
+      command->callback([a, &exit_code] { exit_code = run(*a); });
+    }};
+
+}  // namespace
+}  // namespace ulpscope

@@ -1,0 +1,85 @@
+#include "harness/judge.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace ulpscope {
+namespace {
+
+std::string count_of(std::int64_t n, std::int64_t of) {
+  return fmt::format("{} of {} outputs", n, of);
+}
+
+Judgement out_of_bounds(const Measurement& m) {
+  if (m.nonfinite_mismatch > 0 && m.headroom <= 1)
+    return {Verdict::violated,
+            count_of(m.nonfinite_mismatch, m.outputs) +
+                " are NaN or infinite where the exact result is not, or the reverse",
+            false};
+  return {Verdict::violated,
+          fmt::format("{} lie outside their bound, the worst by a factor of {:.3g}",
+                      count_of(m.beyond_bound, m.outputs), m.headroom),
+          false};
+}
+
+}  // namespace
+
+bool shortens_more(const std::string& effective, Mode mode) {
+  if (effective.empty() || effective == "fp32" || effective == "strict" || effective == "unknown")
+    return false;
+  if (mode == Mode::bf16) return effective == "fp16";  // a narrower range
+  if (mode == Mode::fp16) return effective == "bf16";  // fewer bits
+  return effective != to_string(mode);
+}
+
+Judgement judge(const Evidence& e) {
+  if (e.status == "skipped") return {Verdict::skipped, e.reason, false};
+  if (e.status != "ok" || !e.measured) return {Verdict::error, e.reason, false};
+  const Measurement& m = *e.measured;
+  if (m.outputs == 0) return {Verdict::vacuous, "no output was judged", false};
+  if (!e.guards_intact)
+    return {Verdict::violated, "it wrote outside its output: guard bytes beside it changed", false};
+  if (e.unwritten > 0)
+    return {Verdict::violated,
+            fmt::format("{} were never written, the first at index {}", count_of(e.unwritten, e.outputs),
+                        e.first_unwritten),
+            false};
+  if (e.differing > 0) {
+    // Each run within its bound: the two are apart by at most the sum of the bounds.
+    const bool within = m.beyond_bound == 0 && m.unbounded == 0;
+    std::string reason = fmt::format("two runs differ in {}, the first at index {}",
+                                     count_of(e.differing, e.outputs), e.first_differing);
+    if (e.declared_nondeterministic)
+      reason += within ? "; declared, and within its bound" : "; declared, but beyond its bound";
+    return {Verdict::nondeterministic, reason, e.declared_nondeterministic && within};
+  }
+  if (e.replay && e.replay->compared == m.outputs && e.replay->equal == m.outputs && !e.replay->admitted)
+    return {Verdict::violated, "plan '" + e.replay->plan + "' gives these bits: " + e.replay->not_admitted,
+            false};
+  if (shortens_more(e.effective_mode, e.mode))
+    return {Verdict::violated,
+            fmt::format("a probe shows operands shortened to {}, but mode {} was asked for", e.effective_mode,
+                        to_string(e.mode)),
+            false};
+  if (m.equal_bits == m.outputs)
+    return {Verdict::identical, "every output is the correctly rounded exact result", false};
+  if (e.replay && e.replay->compared == m.outputs && e.replay->equal == m.outputs)
+    return {Verdict::explained, "plan '" + e.replay->plan + "' gives the same bits", false};
+  if (m.beyond_bound > 0) return out_of_bounds(m);
+  if (m.unbounded == m.outputs)
+    return {Verdict::vacuous,
+            "no finite bound: " + (e.bound_formula.empty() || !e.bound_formula.starts_with("no ")
+                                       ? "overflow of a partial sum cannot be excluded for any output"
+                                       : e.bound_formula),
+            false};
+  std::string reason = fmt::format("largest error is {:.3g} of its bound", m.headroom);
+  if (m.unbounded > 0)
+    reason += "; nothing is claimed of " + count_of(m.unbounded, m.outputs) + ", whose sums may overflow";
+  if (e.replay && e.replay->compared > 0 && e.replay->equal < e.replay->compared)
+    reason += fmt::format("; its plan gives the same bits in only {}",
+                          count_of(e.replay->equal, e.replay->compared));
+  return {Verdict::bounded, reason, false};
+}
+
+}  // namespace ulpscope

@@ -1,0 +1,181 @@
+#include "harness/judge_capture.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "harness/bound.hpp"
+#include "harness/environment.hpp"
+#include "harness/run_probe.hpp"
+#include "harness/run_slabs.hpp"
+#include "reference/error.hpp"
+#include "reference/exact.hpp"
+#include "reference/parallel.hpp"
+
+namespace ulpscope {
+namespace {
+
+constexpr std::int64_t kStep = std::int64_t{1} << 21;  // outputs looked at together
+
+std::string declared_plan_of(const Capture& capture) {
+  if (!capture.declared_plan.empty()) return capture.declared_plan;
+  for (const Variant* v : variants_of(capture.test.problem.params.op))
+    if (v->name == capture.variant && v->plan) return v->plan(capture.test.problem, capture.mode);
+  return "";
+}
+
+std::string source_of(const Capture& capture) {
+  for (const Variant* v : variants_of(capture.test.problem.params.op))
+    if (v->name == capture.variant) return v->source;
+  return "";
+}
+
+std::int64_t count_equal(const TensorView& bits, std::int64_t from,
+                         const std::vector<std::uint32_t>& predicted, std::int64_t n) {
+  std::int64_t equal = 0;
+  for (std::int64_t i = 0; i < n; ++i)
+    equal += bits.bits_at(from + i) == predicted[static_cast<std::size_t>(i)];
+  return equal;
+}
+
+/// Measures the windows, and replays `plan` (may be null) on them.
+void measure_windows(const Capture& capture, const Contraction& c, const Operands& operands,
+                     const std::shared_ptr<const Plan>& plan, int threads, Result& result) {
+  const DType out = capture.test.out;
+  std::string why;
+  const bool usable =
+      plan && admits(capture.mode, capture.test.in, *plan, why) && output_format(*plan) == out;
+  const OutputBound bound = usable ? bound_of_plan(*plan, c, operands, threads)
+                                   : bound_of_mode(capture.mode, capture.test.in, out, c, operands, threads);
+  result.evidence.bound_formula = bound.formula;
+  MeasurerPool pool(Measurer(std::make_shared<const StrataMap>(c),
+                             {out, bound, capture.test.tolerance, magnitude_limit(c, operands, threads)}));
+  ReplayOutcome replayed;
+  if (plan) replayed.plan = to_string(*plan);
+  std::vector<double> value(kStep), magnitude(kStep);
+  std::vector<std::uint32_t> rounded(kStep), predicted(kStep);
+  for (const Window& w : capture.windows)
+    for (std::int64_t from = 0; from < w.bits.size(); from += kStep) {
+      const std::int64_t n = std::min(kStep, w.bits.size() - from), begin = w.begin + from;
+      exact(c, operands, {out, threads}, begin, n, {value.data(), magnitude.data(), rounded.data()});
+      divide_magnitudes(c, magnitude.data(), n);
+      constexpr std::int64_t kPiece = 1 << 16;
+      parallel_for((n + kPiece - 1) / kPiece, threads, [&](std::int64_t i) {
+        const std::int64_t at = i * kPiece;
+        pool.add(begin + at, std::min(kPiece, n - at),
+                 static_cast<const char*>(w.bits.data.get()) + (from + at) * size_of(out), value.data() + at,
+                 magnitude.data() + at, rounded.data() + at);
+      });
+      if (!plan || !predicts_bits(*plan, out)) continue;
+      replay(*plan, c, operands, begin, n, predicted.data(), threads);
+      replayed.compared += n;
+      replayed.equal += count_equal(w.bits.view(), from, predicted, n);
+    }
+  result.evidence.measured = pool.result(c.out_shape);
+  if (replayed.compared > 0) {
+    replayed.admitted = admits(capture.mode, capture.test.in, *plan, replayed.not_admitted);
+    result.evidence.replay = replayed;
+  }
+}
+
+const Inputs& inputs_of(const Capture& capture, InputsCache& cache, int threads) {
+  const std::string text = to_string(capture.test);
+  if (cache.case_text != text) {
+    cache = {};
+    cache.inputs = make_inputs(capture.test, threads);
+    cache.case_text = text;
+  }
+  if (cache.inputs.hash != capture.input_hash)
+    throw Error("the inputs made here are not those of the capture (hash " + cache.inputs.hash +
+                ", recorded " + capture.input_hash + "): it was made by another version, or altered");
+  return cache.inputs;
+}
+
+}  // namespace
+
+Result judge_capture(const Capture& capture, InputsCache& cache, ReplayChoice replay_choice, int threads) {
+  Result r;
+  r.test = capture.test;
+  r.variant = capture.variant;
+  r.source = source_of(capture);
+  r.mode = capture.mode;
+  r.executed = capture.status == "ok" ? "recorded" : "";
+  r.input_hash = capture.input_hash;
+  r.output_hash = capture.output_hash;
+  r.notes = capture.notes;
+  r.device_ms = capture.device_ms;
+  r.reproduce =
+      fmt::format("ulpscope run '{}' --variant {} --mode {}{}", to_string(capture.test), capture.variant,
+                  to_string(capture.mode), capture.executed == "device" ? " --device cuda" : "");
+  Evidence& e = r.evidence;
+  e.mode = capture.mode;
+  e.status = capture.status;
+  e.reason = capture.reason;
+  e.declared_nondeterministic = capture.declared_nondeterministic;
+  e.differing = capture.runs_differing;
+  e.unwritten = capture.unwritten;
+  e.guards_intact = capture.guards_intact;
+  e.effective_mode = capture.effective_mode;
+  try {
+    const Contraction c = lower(capture.test.problem);
+    e.outputs = c.outputs();
+    if (capture.status == "ok") {
+      r.declared_plan = declared_plan_of(capture);
+      std::shared_ptr<const Plan> plan;
+      if (!r.declared_plan.empty()) plan = parse_plan(r.declared_plan);
+      const Operands operands = inputs_of(capture, cache, threads).operands();
+      r.expected_max = expected_max(
+          plan ? *plan : *parse_plan(usual_plan(capture.mode, capture.test.in, capture.test.out)), c,
+          operands, threads);
+      measure_windows(capture, c, operands, replay_choice == ReplayChoice::none ? nullptr : plan, threads, r);
+      if (e.replay && e.replay->equal == e.replay->compared && capture.test.in == DType::f32) {
+        e.effective_mode = effective_mode_of(*plan);
+        if (e.effective_mode == "fp32" && r.mode == Mode::strict && e.differing == 0)
+          e.effective_mode = "strict";
+      }
+    }
+  } catch (const Error& error) {
+    e.status = "error";
+    e.reason = error.what();
+    e.measured.reset();
+  }
+  r.judgement = judge(e);
+  return r;
+}
+
+Record judge_captures(const std::vector<std::string>& paths, ReplayChoice replay, int threads,
+                      const std::vector<std::string>& argv,
+                      const std::function<void(const std::string&)>& progress) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    if (!std::filesystem::is_directory(path)) {
+      files.push_back(path);
+      continue;
+    }
+    const std::vector<std::string> inside = capture_files(path);
+    if (inside.empty())
+      throw Error("'" + path + "' holds no captures (*.npz): they come from 'ulpscope run --captures'");
+    files.insert(files.end(), inside.begin(), inside.end());
+  }
+  Record record;
+  record.environment = describe_environment(argv);
+  InputsCache cache;
+  for (const std::string& file : files) {
+    const Capture capture = read_capture(file);
+    if (progress) progress("judging " + file);
+    const Result r = judge_capture(capture, cache, replay, threads);
+    nlohmann::json row = to_json(r);
+    row["captured_on"] =
+        capture.environment.is_object() ? capture.environment.value("device", nlohmann::json()) : nullptr;
+    record.results.push_back(row);
+    record.timings.push_back({{"case", r.test.name},
+                              {"variant", r.variant},
+                              {"mode", to_string(r.mode)},
+                              {"device_ms", r.device_ms}});
+  }
+  sort_record(record);
+  return record;
+}
+
+}  // namespace ulpscope

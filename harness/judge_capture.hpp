@@ -1,0 +1,28 @@
+#pragma once
+// Judging what was recorded elsewhere: inputs are made again from the case inside the capture, and the stored
+// outputs measured against exact. No device is needed.
+#include <functional>
+#include <string>
+
+#include "harness/capture.hpp"
+#include "harness/inputs.hpp"
+#include "harness/record.hpp"
+#include "harness/run.hpp"
+
+namespace ulpscope {
+
+/// Inputs of the case judged last: captures of one case follow each other in a folder.
+struct InputsCache {
+  std::string case_text;
+  Inputs inputs;
+};
+
+/// A capture whose inputs cannot be made again bit for bit gets verdict `error`.
+Result judge_capture(const Capture& capture, InputsCache& cache, ReplayChoice replay, int threads);
+
+/// Judges captures and folders of them; `progress` may be empty.
+Record judge_captures(const std::vector<std::string>& paths, ReplayChoice replay, int threads,
+                      const std::vector<std::string>& argv,
+                      const std::function<void(const std::string&)>& progress);
+
+}  // namespace ulpscope

@@ -1,0 +1,204 @@
+#include "harness/record.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "harness/io/atomic_file.hpp"
+#include "harness/io/bytes.hpp"
+#include "reference/error.hpp"
+
+namespace ulpscope {
+namespace {
+
+using nlohmann::json;
+constexpr const char* kSchema = "ulpscope.run/1";
+
+json or_null(const std::string& text) {
+  return text.empty() ? json() : json(text);
+}
+
+json worst_of(const Measurement::Worst& w) {
+  if (w.index < 0) return nullptr;
+  return {{"index", w.index},
+          {"coordinates", w.coordinates},
+          {"candidate", json_number(w.candidate)},
+          {"exact", json_number(w.exact)},
+          {"error", json_number(w.error)},
+          {"ulp", json_number(w.ulp)},
+          {"magnitude", json_number(w.magnitude)},
+          {"condition", json_number(w.condition)},
+          {"terms", w.terms}};
+}
+
+std::tuple<std::string, std::string, std::string> key_of(const json& row) {
+  return {row.at("case").get<std::string>(), row.at("variant").get<std::string>(),
+          row.at("mode").get<std::string>()};
+}
+
+}  // namespace
+
+json error_fields(const Measurement& m, const std::optional<Tolerance>& tolerance) {
+  json fields{{"max_abs", json_number(m.max_abs)},
+              {"mean_abs", json_number(m.mean_abs)},
+              {"mean_signed", json_number(m.mean_signed)},
+              {"max_ulp", json_number(m.max_ulp)},
+              {"p50_ulp", json_number(m.p50_ulp)},
+              {"p99_ulp", json_number(m.p99_ulp)},
+              {"p999_ulp", json_number(m.p999_ulp)},
+              {"max_scaled", json_number(m.max_scaled)},
+              {"headroom", json_number(m.headroom)},
+              {"beyond_bound", m.beyond_bound},
+              {"unbounded", m.unbounded},
+              {"equal_bits", m.equal_bits},
+              {"nonfinite", m.nonfinite},
+              {"nonfinite_mismatch", m.nonfinite_mismatch},
+              {"zero_sign_mismatch", m.zero_sign_mismatch},
+              {"worst", worst_of(m.worst)},
+              {"strata", m.strata},
+              {"ulp_histogram", m.ulp_histogram}};
+  fields["violations"] = tolerance ? json(m.violations) : json();
+  if (tolerance) {
+    fields["atol"] = tolerance->atol;
+    fields["rtol"] = tolerance->rtol;
+  }
+  return fields;
+}
+
+json to_json(const Result& r) {
+  const Evidence& e = r.evidence;
+  json row{{"case", r.test.name},
+           {"case_text", to_string(r.test)},
+           {"op", r.test.problem.params.op},
+           {"variant", r.variant},
+           {"source", r.source},
+           {"mode", to_string(r.mode)},
+           {"effective_mode", or_null(e.effective_mode)},
+           {"executed", or_null(r.executed)},
+           {"outputs", e.outputs},
+           {"judged_outputs", e.measured ? e.measured->outputs : 0},
+           {"verdict", to_string(r.judgement.verdict)},
+           {"reason", r.judgement.reason},
+           {"excused", r.judgement.excused},
+           {"declared_plan", or_null(r.declared_plan)},
+           {"plan", nullptr},
+           {"bit_identical", nullptr},
+           {"operands", nullptr},
+           {"runs_identical", nullptr},
+           {"runs_differing", e.differing},
+           {"error", nullptr},
+           {"bound", nullptr},
+           {"bound_formula", or_null(e.bound_formula)},
+           {"expected_max", nullptr},
+           {"input_hash", or_null(r.input_hash)},
+           {"output_hash", or_null(r.output_hash)},
+           {"engine", or_null(r.notes.engine)},
+           {"notes", r.notes.notes},
+           {"workspace_bytes", r.notes.workspace_bytes},
+           {"reproduce", r.reproduce}};
+  if (r.expected_max) row["expected_max"] = json_number(*r.expected_max);
+  if (e.measured) {
+    row["runs_identical"] = e.differing == 0;
+    row["error"] = error_fields(*e.measured, r.test.tolerance);
+    row["bound"] = json_number(e.measured->bound);
+  }
+  if (e.replay && e.replay->compared > 0) {
+    const bool all = e.replay->compared == e.replay->equal;
+    row["bit_identical"] = static_cast<double>(e.replay->equal) / static_cast<double>(e.replay->compared);
+    row["replayed_outputs"] = e.replay->compared;
+    if (all) {
+      row["plan"] = e.replay->plan;
+      row["operands"] = e.replay->plan.substr(0, e.replay->plan.find(" |"));
+    }
+  }
+  return row;
+}
+
+void sort_record(Record& record) {
+  auto sort = [](std::vector<json>& rows) {
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const json& x, const json& y) { return key_of(x) < key_of(y); });
+  };
+  sort(record.results);
+  sort(record.timings);
+}
+
+std::string to_text(const Record& record) {
+  const json whole{{"schema", kSchema},
+                   {"environment", record.environment},
+                   {"results", record.results},
+                   {"timings", record.timings}};
+  return whole.dump(1) + "\n";
+}
+
+void write_record(const std::string& path, const Record& record) {
+  write_text(path, to_text(record));
+}
+
+Record parse_record(std::string_view text, const std::string& name) {
+  auto refuse = [&](const std::string& why) -> Error {
+    return Error("'" + name + "' is no usable record: " + why);
+  };
+  // A limit on nesting: the parser recurses, and no record needs more than a dozen levels.
+  const json::parser_callback_t shallow = [&](int depth, json::parse_event_t, json&) {
+    if (depth > 32) throw refuse("it is nested too deeply");
+    return true;
+  };
+  const json whole = json::parse(text, shallow, false);
+  if (whole.is_discarded()) throw refuse("it is no JSON (cut off?)");
+  if (!whole.is_object() || !whole.contains("schema")) throw refuse("it has no 'schema'");
+  if (whole["schema"] != kSchema)
+    throw refuse(std::string("its schema is not ") + kSchema + ": write it again with this version");
+  Record record;
+  auto rows = [&](const char* key, bool required) {
+    if (!whole.contains(key) && !required) return std::vector<json>{};
+    if (!whole.contains(key) || !whole[key].is_array())
+      throw refuse(std::string("'") + key + "' must be a list");
+    for (const json& row : whole[key])
+      for (const char* field : {"case", "variant", "mode"})
+        if (!row.is_object() || !row.contains(field) || !row[field].is_string())
+          throw refuse(std::string("an entry of '") + key + "' lacks the text '" + field + "'");
+    return whole[key].get<std::vector<json>>();
+  };
+  if (!whole.contains("environment") || !whole["environment"].is_object())
+    throw refuse("'environment' must be an object");
+  record.environment = whole["environment"];
+  record.results = rows("results", true);
+  record.timings = rows("timings", false);
+  for (const json& row : record.results) {
+    if (!row.contains("verdict") || !row["verdict"].is_string()) throw refuse("a result lacks its 'verdict'");
+    try {
+      parse_verdict(row["verdict"].get<std::string>());
+    } catch (const Error& e) {
+      throw refuse(e.what());
+    }
+    if (row.contains("excused") && !row["excused"].is_boolean())
+      throw refuse("'excused' must be true or false");
+    if (row.contains("error") && !row["error"].is_null() && !row["error"].is_object())
+      throw refuse("'error' of a result must be an object or null");
+  }
+  return record;
+}
+
+Record read_record(const std::string& path) {
+  const Bytes file = map_file(path);
+  return parse_record(file.text(), path);
+}
+
+int exit_code_of(const Record& record) {
+  ExitTally tally;
+  for (const json& row : record.results)
+    tally.add(parse_verdict(row["verdict"].get<std::string>()), row.value("excused", false));
+  return tally.exit_code();
+}
+
+std::string environment_fingerprint(const json& environment) {
+  json kept = environment;
+  for (const char* key : {"argv", "started"}) kept.erase(key);
+  if (kept.contains("host") && kept["host"].is_object()) kept["host"].erase("name");
+  return kept.dump();
+}
+
+}  // namespace ulpscope

@@ -1,0 +1,89 @@
+#include "harness/run_probe.hpp"
+
+#include <array>
+#include <cmath>
+
+#include "harness/measure_strata.hpp"
+#include "reference/plan/plan_types.hpp"
+
+namespace ulpscope {
+namespace {
+
+/// An output in the middle, and how many terms it has: an edge may have none.
+struct Place {
+  std::int64_t output = 0, terms = 0;
+};
+Place middle_of(const Contraction& c) {
+  const StrataMap map(c);
+  Place best;
+  const std::int64_t outputs = c.outputs(), from = outputs / 2;
+  for (std::int64_t o = from; o < std::min(outputs, from + 64); ++o)
+    if (const std::int64_t terms = map.terms_at(o); terms > best.terms) best = {o, terms};
+  return best;
+}
+
+// What becomes of x in a format with `bits` significant ones: nearest, and truncated.
+double nearest(double x, int bits) {
+  const double unit = std::ldexp(1.0, std::ilogb(x) - bits + 1);
+  return std::nearbyint(x / unit) * unit;
+}
+double truncated(double x, int bits) {
+  const double unit = std::ldexp(1.0, std::ilogb(x) - bits + 1);
+  return std::trunc(x / unit) * unit;
+}
+
+/// Whether `seen` is nearest to a product of x as it is, or of shortened ones; "" if it is near none.
+enum class Seen { kept, shortened, neither };
+Seen look(double seen, double x, int bits, bool b_is_ones) {
+  const std::array<double, 3> forms{x, nearest(x, bits), truncated(x, bits)};
+  double best = 1e-4;  // half the smallest gap between the candidates, about
+  Seen result = Seen::neither;
+  for (const double a : forms)
+    for (const double b : forms) {
+      const double product = b_is_ones ? a : a * b;
+      const double off = std::fabs(seen - product);
+      if (off >= best) continue;
+      best = off;
+      result = a == x && (b_is_ones || b == x) ? Seen::kept : Seen::shortened;
+    }
+  return result;
+}
+
+}  // namespace
+
+std::string probe_effective_mode(Executor& executor, const Variant& variant, const LaunchArgs& args) {
+  const Contraction& c = *args.contraction;
+  const Place place = middle_of(c);
+  if (place.terms == 0) return "unknown";
+  auto mean_of = [&](double a, double b) {
+    const double sum = executor.run_constant(variant, args, a, b, {place.output}).at(0);
+    return sum * c.divisor / static_cast<double>(place.terms);
+  };
+  // 1 + 2^-11 + 2^-13 needs 14 bits; TF32 and FP16 (11 bits) give 1 + 2^-10 or 1, BF16 (8 bits) gives 1.
+  constexpr double kFine = 1 + 0x1p-11 + 0x1p-13;
+  switch (look(mean_of(kFine, kFine), kFine, 11, c.b_is_ones)) {
+    case Seen::kept:
+      return "fp32";
+    case Seen::neither:
+      return "unknown";
+    case Seen::shortened:
+      break;
+  }
+  constexpr double kCoarse = 1 + 0x1p-9;  // 10 bits: kept by TF32 and FP16
+  if (look(mean_of(kCoarse, kCoarse), kCoarse, 8, c.b_is_ones) != Seen::kept) return "bf16";
+  const double large = mean_of(0x1p17, 1);  // beyond FP16
+  return std::isfinite(large) ? "tf32" : "fp16";
+}
+
+std::string effective_mode_of(const Plan& plan) {
+  std::string found = "fp32";
+  for (const OperandFormat f : {plan.operands.a, plan.operands.b}) {
+    const std::string name = info(f).name;
+    if (name.starts_with("tf32") && found == "fp32") found = "tf32";
+    if (name.starts_with("fp16") && found != "bf16") found = "fp16";
+    if (name.starts_with("bf16")) found = "bf16";
+  }
+  return found;
+}
+
+}  // namespace ulpscope

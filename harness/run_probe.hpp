@@ -1,0 +1,18 @@
+#pragma once
+#include <string>
+
+#include "kernels/support/executor.hpp"
+#include "reference/plan.hpp"
+
+namespace ulpscope {
+
+/// What a variant does to its fp32 operands, seen from one launch on constant ones: "fp32", "tf32", "bf16",
+/// "fp16", or "unknown" where accumulation errors hide it. TF32 and FP16 keep the same bits; they are told
+/// apart by range. Flags lie: cuDNN runs fp32 kernels though TF32 is allowed, and drivers override what was
+/// asked for.
+std::string probe_effective_mode(Executor& executor, const Variant& variant, const LaunchArgs& args);
+
+/// The same from a plan that replayed.
+std::string effective_mode_of(const Plan& plan);
+
+}  // namespace ulpscope
