@@ -2,7 +2,7 @@
 // Order: the library's; found by probing, not declared. Promise: the compute type of the mode. cuBLAS is
 // column-major: a row-major product is computed as its transpose, out^T = right^T * left^T.
 #include "kernels/support/device.hpp"
-#include "kernels/vendor/bias.hpp"
+#include "kernels/support/bias.hpp"
 #include "kernels/vendor/cublas_session.hpp"
 #include "kernels/vendor/libraries.hpp"
 #include "kernels/vendor/matrix_product.hpp"
@@ -50,7 +50,7 @@ LaunchNotes run_cublas(const LaunchArgs& args) {
   notes.notes.push_back("cuBLAS " + cublas_state().version);
   notes.workspace_bytes = static_cast<std::int64_t>(session.workspace_bytes);
   if (args.problem->params.bias) {
-    add_contraction_bias(args);
+    cuda::add_contraction_bias(args);
     notes.notes.push_back("bias added by a kernel of its own");
   }
   return notes;

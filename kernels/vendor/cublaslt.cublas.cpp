@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "kernels/support/device.hpp"
-#include "kernels/vendor/bias.hpp"
+#include "kernels/support/bias.hpp"
 #include "kernels/vendor/cublas_session.hpp"
 #include "kernels/vendor/libraries.hpp"
 #include "kernels/vendor/matrix_product.hpp"
@@ -170,7 +170,7 @@ LaunchNotes run_cublaslt(const LaunchArgs& args, const CublasLtOptions& options)
   notes.notes.push_back("cuBLAS " + cublas_state().version);
   notes.workspace_bytes = static_cast<std::int64_t>(p.workspace_bytes);
   if (args.problem->params.bias) {
-    add_contraction_bias(args);
+    cuda::add_contraction_bias(args);
     notes.notes.push_back("bias added by a kernel of its own");
   }
   return notes;

@@ -6,7 +6,7 @@
 
 #include "kernels/support/device.hpp"
 #include "kernels/support/device_info.hpp"
-#include "kernels/vendor/bias.hpp"
+#include "kernels/support/bias.hpp"
 #include "kernels/vendor/cudnn_graph.hpp"
 #include "kernels/vendor/libraries.hpp"
 #include "kernels/vendor/vendor.hpp"
@@ -115,7 +115,7 @@ LaunchNotes run_cudnn(const LaunchArgs& args, const CudnnOptions& options) {
     notes.notes.push_back("batch in " + std::to_string(pieces.size()) + " calls of up to " +
                           std::to_string(pieces.front().second) + " images");
   if (args.problem->params.bias) {
-    add_contraction_bias(args);
+    cuda::add_contraction_bias(args);
     notes.notes.push_back("bias added by a kernel of its own");
   }
   return notes;

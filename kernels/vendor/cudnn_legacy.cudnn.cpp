@@ -7,7 +7,7 @@
 
 #include "kernels/support/device.hpp"
 #include "kernels/support/device_info.hpp"
-#include "kernels/vendor/bias.hpp"
+#include "kernels/support/bias.hpp"
 #include "kernels/vendor/cudnn_api.hpp"
 #include "kernels/vendor/cudnn_graph.hpp"
 #include "kernels/vendor/libraries.hpp"
@@ -224,7 +224,7 @@ LaunchNotes run_cudnn_legacy(const LaunchArgs& args) {
                    "cuDNN " + cudnn_state().version + " " + to_string(g.direction)};
   }
   if (args.problem->params.bias) {
-    add_contraction_bias(args);
+    cuda::add_contraction_bias(args);
     notes.notes.push_back("bias added by a kernel of its own");
   }
   return notes;

@@ -1,12 +1,10 @@
-#include "kernels/vendor/bias.hpp"
+#include "kernels/support/bias.hpp"
 
 #include "kernels/support/launch.cuh"
 #include "kernels/support/numbers.cuh"
 
-namespace ulpscope::vendor {
+namespace ulpscope::cuda {
 namespace {
-
-using namespace cuda;
 
 template <class Out, class Bias>
 __global__ void bias_kernel(Out* out, const Bias* bias, std::int64_t count, std::int64_t inner,
@@ -36,4 +34,4 @@ void add_contraction_bias(const LaunchArgs& args) {
            static_cast<cudaStream_t>(args.stream));
 }
 
-}  // namespace ulpscope::vendor
+}  // namespace ulpscope::cuda

@@ -5,7 +5,7 @@
 
 #include "kernels/support/registry.hpp"
 
-namespace ulpscope::vendor {
+namespace ulpscope::cuda {
 
 /// out[i] = rounded(out[i] + bias[(i / inner) % channels]): the separate kernel with which frameworks add a
 /// bias to a library's result (plan: `bias after`).
@@ -15,4 +15,4 @@ void add_bias(void* out, DType out_type, const void* bias, DType bias_type, std:
 /// The same for a launch whose problem has a bias: channels of a convolution, columns of a matrix product.
 void add_contraction_bias(const LaunchArgs& args);
 
-}  // namespace ulpscope::vendor
+}  // namespace ulpscope::cuda
