@@ -1,8 +1,8 @@
 // cublas: gemm, linear and convolutions of kernel extent 1 by cublasGemmStridedBatchedEx.
 // Order: the library's; found by probing, not declared. Promise: the compute type of the mode. cuBLAS is
 // column-major: a row-major product is computed as its transpose, out^T = right^T * left^T.
-#include "kernels/support/device.hpp"
 #include "kernels/support/bias.hpp"
+#include "kernels/support/device.hpp"
 #include "kernels/vendor/cublas_session.hpp"
 #include "kernels/vendor/libraries.hpp"
 #include "kernels/vendor/matrix_product.hpp"

@@ -4,8 +4,8 @@
 #include <map>
 #include <memory>
 
-#include "kernels/support/device.hpp"
 #include "kernels/support/bias.hpp"
+#include "kernels/support/device.hpp"
 #include "kernels/vendor/cublas_session.hpp"
 #include "kernels/vendor/libraries.hpp"
 #include "kernels/vendor/matrix_product.hpp"

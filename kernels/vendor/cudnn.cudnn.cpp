@@ -4,9 +4,9 @@
 #include <map>
 #include <utility>
 
+#include "kernels/support/bias.hpp"
 #include "kernels/support/device.hpp"
 #include "kernels/support/device_info.hpp"
-#include "kernels/support/bias.hpp"
 #include "kernels/vendor/cudnn_graph.hpp"
 #include "kernels/vendor/libraries.hpp"
 #include "kernels/vendor/vendor.hpp"

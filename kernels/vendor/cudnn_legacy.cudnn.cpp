@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <functional>
 
+#include "kernels/support/bias.hpp"
 #include "kernels/support/device.hpp"
 #include "kernels/support/device_info.hpp"
-#include "kernels/support/bias.hpp"
 #include "kernels/vendor/cudnn_api.hpp"
 #include "kernels/vendor/cudnn_graph.hpp"
 #include "kernels/vendor/libraries.hpp"
