@@ -33,8 +33,9 @@ struct PairwiseSum : SumBase {
   template <int I>
   ULPSCOPE_HD float left_over(float sum, bool any) const {
     if constexpr (I < kLevels) {
-      if ((count >> I & 1u) == 0) return left_over<I + 1>(sum, any);
-      return left_over<I + 1>(any ? add_rn(level[I], sum) : level[I], true);
+      const bool here = (count >> I & 1u) != 0;
+      const float joined = any ? add_rn(level[I], sum) : level[I];
+      return left_over<I + 1>(here ? joined : sum, any || here);
     } else {
       return sum;
     }
