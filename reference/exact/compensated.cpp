@@ -20,20 +20,22 @@ double sticky(double y, int tail_sign) {
 
 }  // namespace
 
-std::optional<Settled> settle(const CompensatedSum& sum, double divisor, DType out) {
+std::optional<Settled> settle(double head, double middle, double tail, double error, double divisor,
+                              DType out) {
   // x0 + x1 + x2 = head + middle + tail exactly, each far below the one before.
   double x1, x2;
-  double x0 = two_sum(sum.head(), sum.middle(), x1);
+  double x0 = two_sum(head, middle, x1);
   for (int pass = 0; pass < 2; ++pass) {
-    x1 = two_sum(x1, pass == 0 ? sum.tail() : x2, x2);
+    x1 = two_sum(x1, pass == 0 ? tail : x2, x2);
     x0 = two_sum(x0, x1, x1);
   }
-  const double error = sum.error();
   if (x0 == 0) {
     if (x1 != 0 || x2 != 0 || error != 0) return std::nullopt;
     return Settled{0.0, 0};
   }
-  if (!(std::fabs(x2) + error <= 0x1p-57 * std::fabs(x0))) return std::nullopt;
+  // |x1| is at most half an ulp of x0 (a quarter where x0 is a power of two and x1 points below it): with
+  // this much room, the truth lies between x0's neighbours.
+  if (!(std::fabs(x2) + error <= 0x1p-56 * std::fabs(x0))) return std::nullopt;
 
   // truth = y + (t + c +- slack) / divisor
   double y = x0, t = x1, c = x2;

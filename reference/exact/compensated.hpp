@@ -51,7 +51,13 @@ struct Settled {
   std::uint64_t rounded = 0;  // the true value rounded once to the output format
 };
 
-/// Rounds sum / divisor once to `out` if the sum's own bound allows it; an exact zero comes back as +0.
-std::optional<Settled> settle(const CompensatedSum& sum, double divisor, DType out);
+/// Rounds (head + middle + tail +- error) / divisor once to `out` if that is decided; an exact zero comes
+/// back as +0.
+std::optional<Settled> settle(double head, double middle, double tail, double error, double divisor,
+                              DType out);
+
+inline std::optional<Settled> settle(const CompensatedSum& sum, double divisor, DType out) {
+  return settle(sum.head(), sum.middle(), sum.tail(), sum.error(), divisor, out);
+}
 
 }  // namespace ulpscope

@@ -26,6 +26,10 @@ struct SumJob {
   std::int64_t stride;
 };
 
+/// The same panels summed with TwoSum, column by column: sum + magnitude (which holds the errors here) is the
+/// sum of the products but for the rounding of the errors' own additions. About 4 times the work of SumJob.
+using CompensateJob = SumJob;
+
 /// A row of fp64 sums -> results and what remains open.
 struct FinishJob {
   std::int64_t n = 0;  // rounded up to a multiple of 4 inside; arrays must have room
@@ -65,12 +69,14 @@ struct QuantumJob {
 namespace simd_base {
 void copy_past_caches(void* to, const void* from, std::size_t bytes);
 void sum_panels(const SumJob& job);
+void compensate_panels(const CompensateJob& job);
 void finish_row(FinishJob& job);
 void lowest_bits(const QuantumJob& job);
 }  // namespace simd_base
 namespace simd_v3 {
 void copy_past_caches(void* to, const void* from, std::size_t bytes);
 void sum_panels(const SumJob& job);
+void compensate_panels(const CompensateJob& job);
 void finish_row(FinishJob& job);
 void lowest_bits(const QuantumJob& job);
 }  // namespace simd_v3

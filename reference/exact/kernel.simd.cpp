@@ -227,6 +227,29 @@ void sum_panels(const SumJob& job) {
   }
 }
 
+void compensate_panels(const CompensateJob& job) {
+  for (int part = 0; part < kLaneWidth; part += 2 * kVector)
+    for (int column = 0; column < kColumnWidth; ++column) {
+      const double* a = job.lanes + part;
+      const double* b = job.columns + column;
+      Vec s0{}, s1{}, e0{}, e1{};
+      for (std::int64_t t = job.terms; t > 0; --t, a += kLaneWidth, b += kColumnWidth) {
+        const Vec y = all(*b), p0 = load(a) * y, p1 = load(a + kVector) * y;
+        const Vec t0 = s0 + p0, t1 = s1 + p1, z0 = t0 - s0, z1 = t1 - s1;
+        e0 += (s0 - (t0 - z0)) + (p0 - z0);
+        e1 += (s1 - (t1 - z1)) + (p1 - z1);
+        s0 = t0;
+        s1 = t1;
+      }
+      double* sum = job.sum + column * job.stride + part;
+      double* error = job.magnitude + column * job.stride + part;
+      store(sum, s0);
+      store(sum + kVector, s1);
+      store(error, e0);
+      store(error + kVector, e1);
+    }
+}
+
 void copy_past_caches(void* to, const void* from, std::size_t bytes) {
   auto* d = static_cast<unsigned char*>(to);
   const auto* s = static_cast<const unsigned char*>(from);

@@ -34,6 +34,13 @@ SumTree sum_tree(const Contraction& c) {
   const auto height = static_cast<double>(chunk + chunks + tree.segments);
   tree.error_per_s = (height + 5) * 0x1p-53 * (1 + 0x1p-20);
   tree.inflate = 1 + tree.error_per_s;
+  // Compensated: TwoSum loses nothing, so only the additions of its errors round. Within a chunk the errors
+  // sum to at most chunk * u * S(chunk), between chunks to chunks * u * S; they pass through at most chunk +
+  // 2 chunks additions, each off by u. Twice the square of the longer sum covers both, and second-order
+  // terms.
+  const double passes =
+      static_cast<double>(chunk + 2 * ((tree.terms + kChunkTerms - 1) / kChunkTerms) + 4) * 0x1p-53;
+  tree.compensated_error_per_s = 2 * passes * passes;
   return tree;
 }
 
@@ -83,7 +90,7 @@ void ExactWorker::move_to(const Tile& tile) {
   lanes_ = tile.lanes;
   lanes_padded_ = padded_lanes(tile);
   columns_ = tile.columns;
-  have_quanta_ = false;
+  have_quanta_ = have_compensated_ = false;
   const auto bias = packer_.lane_bias();
   lane_bias_varies_ =
       c_.has_bias && std::any_of(bias.begin(), bias.end(), [&](auto b) { return b != bias[0]; });
@@ -212,6 +219,9 @@ void ExactWorker::finish(std::int64_t column, const double* sum, const double* m
   }
   tally_.certified += lanes_ - job.open_by_interval;
   tally_.exact_sum += job.open_by_interval - job.still_open;
+  if (!have_compensated_ && job.still_open * 16 > lanes_ &&
+      std::any_of(bound_.begin(), bound_.begin() + lanes_, [](double m) { return m > 0 && m < kInfinity; }))
+    compensate_tile();
   if (job.still_open > 0)
     for (std::int64_t l = 0; l < lanes_; ++l)
       if (open_[static_cast<std::size_t>(l)]) settle_open(column, l);
@@ -265,7 +275,7 @@ void ExactWorker::row_quanta(FinishJob& job, std::int64_t column) {
   job.column_quantum = column_quantum_[static_cast<std::size_t>(column)];
   if (!c_.has_bias) return;
   for (std::size_t l = 0; l < static_cast<std::size_t>(lanes_); ++l) {
-    const double bias = lane_bias_varies_ ? lane_bias_[l] : column_bias_;
+    const double bias = bias_of(l);
     int exponent;
     const double digits = std::frexp(bias, &exponent);
     double quantum = kInfinity;
@@ -279,27 +289,74 @@ void ExactWorker::row_quanta(FinishJob& job, std::int64_t column) {
   job.column_quantum = 1;
 }
 
-// Panels hold finite operands if S is finite, and missing taps add nothing but +0 unless all is zero.
+bool ExactWorker::take(const std::optional<Settled>& settled, std::size_t lane) {
+  if (!settled) return false;
+  value_[lane] = settled->value;
+  rounded_[lane] = static_cast<std::uint32_t>(settled->rounded);
+  ++tally_.compensated;
+  return true;
+}
+
+// Every output of the tile once more, with TwoSum: about four times the plain sum, far less than walking the
+// terms of each where many are open (long or ill-conditioned sums).
+void ExactWorker::compensate_tile() {
+  const std::int64_t rows = round_up(columns_, kColumnWidth);
+  tile_head_.assign(static_cast<std::size_t>(rows * lanes_padded_), 0.0);
+  tile_error_.assign(tile_head_.size(), 0.0);
+  std::vector<double> head(static_cast<std::size_t>(kColumnWidth * lanes_padded_)), error(head.size());
+  for (std::int64_t first = 0; first < tree_.terms; first += kChunkTerms) {
+    if (tree_.terms > kChunkTerms)
+      pack_chunk(first, std::min<std::int64_t>(kChunkTerms, tree_.terms - first));
+    for (std::int64_t u = 0; u < rows; u += kColumnWidth) {
+      CompensateJob job{
+          nullptr, column_panels_.data() + u * terms_.size(), terms_.size(), nullptr, nullptr, lanes_padded_};
+      for (std::int64_t l = 0; l < lanes_padded_; l += kLaneWidth) {
+        job.lanes = lane_panels_.data() + l * terms_.size();
+        job.sum = head.data() + l;
+        job.magnitude = error.data() + l;
+        options_.level == SimdLevel::v3 ? simd_v3::compensate_panels(job) : simd_base::compensate_panels(job);
+      }
+      double* total = tile_head_.data() + u * lanes_padded_;
+      double* total_error = tile_error_.data() + u * lanes_padded_;
+      for (std::size_t i = 0; i < head.size(); ++i) {
+        double lost;
+        total[i] = two_sum(total[i], head[i], lost);
+        total_error[i] += error[i];
+        total_error[i] += lost;
+      }
+    }
+  }
+  have_compensated_ = true;
+}
+
+bool ExactWorker::settle_from_tile(std::int64_t column, std::int64_t lane) {
+  const auto l = static_cast<std::size_t>(lane), at = static_cast<std::size_t>(column * lanes_padded_ + lane);
+  double head = tile_head_[at], middle = tile_error_[at], lost = 0;
+  if (c_.has_bias) {
+    head = two_sum(head, bias_of(l), lost);
+    middle = two_sum(middle, lost, lost);
+  }
+  return take(settle(head, middle, lost, tree_.compensated_error_per_s * bound_[l], c_.divisor, options_.out),
+              l);
+}
+
 bool ExactWorker::settle_from_panels(std::int64_t column, std::int64_t lane) {
-  const auto l = static_cast<std::size_t>(lane);
-  if (tree_.terms > kChunkTerms || !(bound_[l] < kInfinity) || bound_[l] == 0) return false;
   CompensatedSum sum;
   const double* a = lane_panels_.data() + lane / kLaneWidth * kLaneWidth * terms_.size() + lane % kLaneWidth;
   const double* b =
       column_panels_.data() + column / kColumnWidth * kColumnWidth * terms_.size() + column % kColumnWidth;
   for (std::int64_t t = 0; t < terms_.size(); ++t) sum.add(a[t * kLaneWidth] * b[t * kColumnWidth]);
-  if (c_.has_bias) sum.add(lane_bias_varies_ ? lane_bias_[l] : column_bias_);
-  const auto settled = settle(sum, c_.divisor, options_.out);
-  if (!settled) return false;
-  value_[l] = settled->value;
-  rounded_[l] = static_cast<std::uint32_t>(settled->rounded);
-  ++tally_.compensated;
-  return true;
+  if (c_.has_bias) sum.add(bias_of(static_cast<std::size_t>(lane)));
+  return take(settle(sum, c_.divisor, options_.out), static_cast<std::size_t>(lane));
 }
 
 void ExactWorker::settle_open(std::int64_t column, std::int64_t lane) {
-  if (settle_from_panels(column, lane)) return;
   const auto l = static_cast<std::size_t>(lane);
+  // Packed operands are finite if S is, and missing taps add nothing but +0, unless all is zero.
+  if (bound_[l] < kInfinity && bound_[l] > 0) {
+    if (have_compensated_ && settle_from_tile(column, lane)) return;
+    if (tree_.terms <= kChunkTerms && settle_from_panels(column, lane)) return;
+  }
   const Decision d = decider_.decide(grid_.begin() + packer_.lane_out()[l] +
                                      packer_.column_out()[static_cast<std::size_t>(column)]);
   value_[l] = d.value;

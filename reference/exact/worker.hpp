@@ -1,9 +1,11 @@
 #pragma once
 // What one thread does to one tile of an exact sum. Private to exact.cpp and its worker.
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "reference/exact.hpp"
+#include "reference/exact/compensated.hpp"
 #include "reference/exact/decide.hpp"
 #include "reference/exact/kernel.hpp"
 #include "reference/tiles.hpp"
@@ -16,6 +18,7 @@ struct SumTree {
   std::int64_t terms = 0, segments = 1;
   double error_per_s = 0;  // |computed - true| / computed S, with room for the roundings of the certificate
   double inflate = 1;      // computed S * inflate >= true S
+  double compensated_error_per_s = 0;  // the same for the tile's compensated sums
 };
 SumTree sum_tree(const Contraction& c);
 
@@ -53,6 +56,10 @@ class ExactWorker {
   void find_quanta();
   void row_bias(std::int64_t column);
   void row_quanta(FinishJob& job, std::int64_t column);
+  void compensate_tile();
+  bool settle_from_tile(std::int64_t column, std::int64_t lane);
+  bool take(const std::optional<Settled>& settled, std::size_t lane);
+  double bias_of(std::size_t lane) const { return lane_bias_varies_ ? lane_bias_[lane] : column_bias_; }
   void settle_open(std::int64_t column, std::int64_t lane);
   bool settle_from_panels(std::int64_t column, std::int64_t lane);
   void emit(std::int64_t column);
@@ -72,11 +79,12 @@ class ExactWorker {
   std::int64_t lanes_ = 0, lanes_padded_ = 0, columns_ = 0;
   std::array<std::int64_t, 4> packed_columns_{-1, -1, -1,
                                               -1};  // key of the columns packed last (one chunk in all)
-  bool have_quanta_ = false;
+  bool have_quanta_ = false, have_compensated_ = false;
   bool lane_bias_varies_ = false;
   std::vector<double> lane_panels_, column_panels_;
   std::vector<double> lane_quantum_, column_quantum_, row_quantum_;
   std::vector<double> lane_bias_;
+  std::vector<double> tile_head_, tile_error_;  // compensated sums of the whole tile: [column][lane]
   double column_bias_ = 0;
   std::vector<double> row_sum_, row_magnitude_, value_, bound_;
   std::vector<std::uint32_t> rounded_;
