@@ -148,19 +148,49 @@ void TermBlock::assign(std::span<const std::int64_t> ids) {
   }
 }
 
+// Stretches along the innermost axis differ in that axis's contribution alone, so only their first term is
+// taken apart in full.
 void TermBlock::assign_range(std::int64_t first, std::int64_t count) {
   assign({});
-  std::array<std::int64_t, kMaxAxes> step{};
-  for (std::size_t x = c_->red.size(); x-- > 0;) {
-    step[x] = first % c_->red[x].size;
-    first /= c_->red[x].size;
+  if (c_->red.empty()) {
+    for (; count > 0; --count) push({});
+    return;
   }
-  for (std::int64_t i = 0; i < count; ++i) {
-    push(step);
-    for (std::size_t x = c_->red.size(); x-- > 0;) {  // odometer
-      if (++step[x] < c_->red[x].size) break;
-      step[x] = 0;
+  const RedAxis& inner = c_->red.back();
+  const bool coupled = inner.coupling.out_axis >= 0;
+  const auto n = static_cast<std::size_t>(count);
+  for (auto& list : address_) list.reserve(n);
+  for (std::size_t x = 0; x < coupled_.size(); ++x) {
+    quotient_[x].reserve(n);
+    residue_[x].reserve(n);
+  }
+  while (count > 0) {
+    std::array<std::int64_t, kMaxAxes> step{};
+    std::int64_t id = first;
+    for (std::size_t x = c_->red.size(); x-- > 0;) {
+      step[x] = id % c_->red[x].size;
+      id /= c_->red[x].size;
     }
+    const std::int64_t along = std::min(count, inner.size - step[c_->red.size() - 1]);
+    push(step);
+    if (coupled) {  // few taps: each in full
+      for (std::int64_t i = 1; i < along; ++i) {
+        ++step[c_->red.size() - 1];
+        push(step);
+      }
+    } else {
+      std::int64_t a = address_[0].back(), b = address_[1].back();
+      for (std::int64_t i = 1; i < along; ++i) {
+        address_[0].push_back(a += inner.a_stride);
+        address_[1].push_back(b += inner.b_stride);
+      }
+      for (std::size_t x = 0; x < coupled_.size(); ++x) {
+        quotient_[x].resize(address_[0].size(), quotient_[x].back());
+        residue_[x].resize(address_[0].size(), residue_[x].back());
+      }
+    }
+    first += along;
+    count -= along;
   }
 }
 
