@@ -48,7 +48,9 @@ std::uint32_t finish(const Plan& plan, const Contraction& c, double sum, double 
 }
 
 double operand_part(const TensorView& tensor, std::int64_t i, OperandFormat format, int part) {
-  const double stored = tensor.at(i);
+  const double stored = tensor.dtype == DType::f32
+                            ? static_cast<double>(static_cast<const float*>(tensor.data)[i])
+                            : tensor.at(i);
   if (format == OperandFormat::fp64) return stored;
   float rest = static_cast<float>(stored);
   float shortened = shorten(format, rest);

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cfenv>
 #include <cmath>
+#include <limits>
 
 #include "reference/arithmetic/scalar.hpp"
 #include "reference/simd.hpp"
@@ -54,6 +55,17 @@ void take_part(OperandFormat format, int part, float* x, int n) {
     }
     x[i] = shortened;
   }
+}
+
+// The least |x| that is not zero.
+template <class T>
+double smallest_magnitude(const T* x, std::size_t n) {
+  T least = std::numeric_limits<T>::infinity();
+  for (std::size_t i = 0; i < n; ++i) {
+    const T m = std::fabs(x[i]);
+    least = m < least && m != 0 ? m : least;
+  }
+  return static_cast<double>(least);
 }
 
 template <class T>
@@ -108,6 +120,9 @@ void TileReplay::pack(Side side, const TermBlock& terms, std::int64_t chunk, int
   if (panel.size() < size) panel.resize(size);
   packer_.pack(side, terms, width, panel.data());
   shorten_rows(grid_.operand(side), chunk, width, panels, panel.data());
+  double& smallest = smallest_[static_cast<std::size_t>(side)];
+  if (chunk == 0) smallest = HUGE_VAL;
+  if (zeros_packed()) smallest = std::min(smallest, smallest_magnitude(panel.data(), size));
   if constexpr (std::is_same_v<T, float>) {
     if (plan_.arithmetic.step != Step::block) return;
     if (exponent.size() < size) exponent.resize(size);
@@ -227,9 +242,17 @@ void TileReplay::store(const std::vector<T>& registers) {
   const Program& p = chunked_.program;
   const bool as_is = std::is_same_v<T, float> && plan_.out == DType::f32 && !c.has_bias && !plan_.alpha &&
                      !plan_.beta && c.divisor == 1;
-  // Missing taps and empty places were packed as zeros. That differs from leaving them out only where an
-  // operand is not finite, and in the sign of a zero sum.
-  const bool zeros_packed = packer_.may_miss_taps() || chunked_.has_empty_places;
+  // Missing taps and empty places were packed as zeros. That differs from leaving them out where an operand
+  // is not finite, in compensated sums (a step adds its compensation anyway), and in the sign of a zero: -0 +
+  // 0 is +0. But a sum that starts from +0 only gets to -0 by underflow, and where the smallest product's
+  // last bit, 46 places below its first (2^-104 in doubles), is no less than 2^-149 (2^-1074) nothing
+  // underflows.
+  const double limit = std::is_same_v<T, float> ? 0x1p-103 : 0x1p-900;
+  const bool no_underflow =
+      smallest_[0] * smallest_[1] >= limit && !(plan_.bias == BiasPlace::first && c.has_bias);
+  const auto uncertain = [&](T sum) {
+    return !compensation_.empty() || !std::isfinite(sum) || (sum == 0 && !no_underflow);
+  };
   for (std::int64_t u = 0; u < tile_.columns; ++u)
     for (std::int64_t l = 0; l < tile_.lanes; ++l) {
       const std::int64_t block = l / kLanes * column_panels_ + u / columns_wide_;
@@ -237,7 +260,7 @@ void TileReplay::store(const std::vector<T>& registers) {
                               static_cast<std::size_t>(u % columns_wide_ * kLanes + l % kLanes)];
       const std::int64_t o =
           packer_.lane_out()[static_cast<std::size_t>(l)] + packer_.column_out()[static_cast<std::size_t>(u)];
-      if (zeros_packed && (!compensation_.empty() || sum == 0 || !std::isfinite(sum))) {
+      if (zeros_packed() && uncertain(sum)) {
         if (!scalar_) scalar_.emplace(plan_, p, c, operands_);
         out_[o] = (*scalar_)(grid_.begin() + o);
       } else if (as_is) {

@@ -56,6 +56,7 @@ class TileReplay {
   void start(const Op& op, std::int64_t lane_panel, std::int64_t column_panel, T* acc) const;
   template <class T>
   void store(const std::vector<T>& registers);
+  bool zeros_packed() const { return packer_.may_miss_taps() || chunked_.has_empty_places; }
   double bias_of(std::int64_t lane, std::int64_t column) const;
   template <class T>
   void replay_tile(std::vector<T>& registers);
@@ -78,6 +79,7 @@ class TileReplay {
   std::vector<float> lanes_, columns_, registers_, compensation_;
   std::vector<double> lanes64_, columns64_, registers64_;
   std::vector<std::int32_t> lane_exponent_, column_exponent_;
+  std::array<double, 2> smallest_{};  // by side: least magnitude packed, zeros apart
   std::optional<ScalarReplay> scalar_;
 };
 
