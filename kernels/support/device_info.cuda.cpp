@@ -25,6 +25,9 @@ std::string uuid_text(const cudaUUID_t& uuid) {
 void query(DeviceInfo& d) {
   cudaRuntimeGetVersion(&d.runtime_version);
   cudaDriverGetVersion(&d.driver_version);
+  // Without any driver the runtime would call it too old, which sends people the wrong way.
+  if (d.driver_version == 0)
+    throw Error("no NVIDIA driver here: run on a machine with a GPU, or judge a stored capture");
   int count = 0;
   cuda::check(cudaGetDeviceCount(&count), "looking for a GPU");
   cuda::check(cudaGetDevice(&d.index), "cudaGetDevice");
