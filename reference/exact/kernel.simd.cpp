@@ -16,6 +16,7 @@ constexpr int kVector = 2;
 #endif
 typedef double Vec __attribute__((vector_size(kVector * 8)));
 typedef std::int64_t Bits __attribute__((vector_size(kVector * 8)));
+typedef std::uint64_t Unsigned __attribute__((vector_size(kVector * 8)));  // wraps on infinities
 
 inline Vec load(const double* p) {
   Vec v;
@@ -80,7 +81,7 @@ inline Vec round_to_grid(Vec x, const Grid& grid) {
   Bits exponent = (Bits)x & all_bits(0x7ff0000000000000);
   const Bits below = exponent < grid.least_exponent;
   exponent = (grid.least_exponent & below) | (exponent & ~below);
-  const Vec magic = (Vec)((exponent + grid.shift) | all_bits(0x0008000000000000));
+  const Vec magic = (Vec)((Bits)((Unsigned)exponent + (Unsigned)grid.shift) | all_bits(0x0008000000000000));
   const Vec rounded = (x + magic) - magic;
   const Bits sign = (Bits)x & all_bits(INT64_MIN);
   return (Vec)(((Bits)rounded & all_bits(0x7fffffffffffffff)) | sign);
