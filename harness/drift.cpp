@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "harness/statistics/element_source.hpp"
+#include "harness/statistics/order_bound.hpp"
 #include "reference/error.hpp"
 #include "reference/parallel.hpp"
 #include "reference/plan/slots.hpp"
@@ -57,26 +58,6 @@ Truth truth_of(const Contraction& c, const Operands& operands, const std::vector
                  }
                });
   return truth;
-}
-
-// How far the sum alone may be off, the operands' own shortening left out: orders of one arithmetic share it.
-// The bound of the same plan on operands that need no shortening, which may be larger by the format's
-// relative error; below its normal numbers by what `whole.absolute` counts.
-struct SumBound {
-  PlanBound sum;
-  double growth = 1, absolute = 0;
-  double at(double s) const { return sum.at(s * growth) + absolute; }
-};
-SumBound sum_bound(const Plan& plan, const PlanBound& whole, const Contraction& c, const Operands& operands,
-                   int threads) {
-  if (!plan.operands.passes.empty()) return {whole, 1, 0};
-  Plan as_is = plan;
-  // fp64 keeps every operand as it is. A wider product fills more bits of a block step, never fewer.
-  as_is.operands.a = as_is.operands.b = OperandFormat::fp64;
-  SumBound b{bound_of(as_is, c, operands, threads)};
-  b.growth = (1 + info(plan.operands.a).relative) * (1 + info(plan.operands.b).relative);
-  b.absolute = whole.absolute;
-  return b;
 }
 
 // Smallest and largest result of one arithmetic, and the two bounds that limit their distance.
@@ -179,7 +160,7 @@ DriftReport drift(const Contraction& c, const Operands& operands, const std::vec
       at += static_cast<std::size_t>(r.count);
     }
     const PlanBound bound = bound_of(p.plan, c, operands, options.threads);
-    const SumBound order_bound = sum_bound(p.plan, bound, c, operands, options.threads);
+    const OrderBound order_bound = sum_bound(p.plan, c, operands, options.threads);
     auto found = std::find_if(envelopes.begin(), envelopes.end(),
                               [&](const Envelope& e) { return e.arithmetic == p.arithmetic; });
     if (found == envelopes.end()) {
