@@ -285,6 +285,37 @@ TEST(Exact, TiesBrokenFarAwayGoToMpfr) {
   }
 }
 
+// A tie of the output format, and a third term below a double's last bit that breaks it either way, or does
+// not.
+TEST(Exact, TailsBeyondADoubleBreakTies) {
+  Random pick{std::mt19937_64(28)};
+  for (const DType out : kNarrow)
+    for (const Int columns : {1, 64}) {  // one open output, and a tile full of them
+      const int p = info(out).precision;
+      const Problem q = gemm(1, 3, columns);
+      const Contraction c = lower(q);
+      Tensor a = make_tensor(DType::f32, q.a), b = make_tensor(DType::f32, q.b);
+      std::fill_n(a.as<float>(), 3, 1.0f);
+      for (Int j = 0; j < columns; ++j) {
+        const double sign = pick(0, 1) ? 1 : -1,
+                     whole = static_cast<double>(pick(Int{1} << (p - 1), (Int{1} << p) - 1));
+        b.as<float>()[j] = static_cast<float>(sign * whole);
+        b.as<float>()[columns + j] = static_cast<float>(sign * 0.5);
+        b.as<float>()[2 * columns + j] = static_cast<float>(pick(-1, 1)) * 0x1p-70f;
+      }
+      const Operands operands{a.view(), b.view(), {}};
+      std::vector<std::uint32_t> bits(static_cast<std::size_t>(columns));
+      exact(c, operands, {out, 1}, 0, columns, {nullptr, nullptr, bits.data()});
+      for (Int j = 0; j < columns; ++j) {
+        const auto k = static_cast<std::size_t>(j);
+        ASSERT_EQ(bits[k], by_mpfr(c, operands, j, out).rounded) << name_of(out) << " column " << j;
+        std::uint32_t alone;
+        exact_at(c, operands, {out, 1}, std::span(&j, 1), {nullptr, nullptr, &alone});
+        ASSERT_EQ(alone, bits[k]);
+      }
+    }
+}
+
 TEST(Exact, HalfwayToInfinityRoundsToInfinity) {
   Problem q;
   q.params.op = "sum";
