@@ -1,0 +1,111 @@
+// Why two explained sides differ: their plans compared, one rung after another.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "harness/explain/explain.hpp"
+#include "reference/plan/plan_types.hpp"
+
+namespace ulpscope {
+namespace {
+
+bool wrong_kind(const SideReport& s) {
+  return s.error.nonfinite_mismatch > 0;
+}
+
+// Significant bits of both operands together, fp16's shorter range counting as a little less.
+double kept_bits(const std::string& format) {
+  if (format == "fp32") return 24;
+  if (format.starts_with("tf32")) return 11;
+  return format == "fp16" ? 10.9 : 8;
+}
+
+bool meets(const std::vector<std::string>& x, const std::vector<std::string>& y) {
+  return std::any_of(x.begin(), x.end(),
+                     [&](auto& f) { return std::find(y.begin(), y.end(), f) != y.end(); });
+}
+
+std::string operands_words(const SideReport& s) {
+  return s.operands != "unknown" ? s.operands
+                                 : s.operands_input + " input and " + s.operands_weight + " weight";
+}
+
+}  // namespace
+
+std::string cause_of(const SideReport& c, const SideReport* r, std::string& why) {
+  const bool exact = !r;
+  if (wrong_kind(c) || (r && wrong_kind(*r))) {
+    const SideReport& s = wrong_kind(c) ? c : *r;
+    why = fmt::format(
+        "{} outputs of the {} are NaN or infinite where the truth is not (or the other way round)",
+        s.error.nonfinite_mismatch, &s == &c ? "candidate" : "reference");
+    return "nonfinite";
+  }
+  for (const SideReport* s : {&c, r})
+    if (s && s->mistake) {
+      why = fmt::format("the {}: {} ({})", s == &c ? "candidate" : "reference", s->mistake->what,
+                        s->mistake->region.words);
+      return s->mistake->other_inputs ? "inputs_differ" : "structural";
+    }
+  auto known = [](const SideReport& s) {
+    return s.operands_input != "unknown" && s.operands_weight != "unknown";
+  };
+  if (!known(c) || (r && !known(*r))) {
+    why = fmt::format("no rounding of the operands and no known mistake accounts for the {}",
+                      !known(c) ? "candidate" : "reference");
+    return "unexplained";
+  }
+  const std::vector<std::string> full{"fp32"};
+  const std::vector<std::string>&ri = exact ? full : r->input_fit, &rw = exact ? full : r->weight_fit;
+  const bool same_input = meets(c.input_fit, ri), same_weight = meets(c.weight_fit, rw);
+  if (!same_input || !same_weight) {
+    const std::string r_input = exact ? "fp32" : r->operands_input,
+                      r_weight = exact ? "fp32" : r->operands_weight;
+    const double of_c = kept_bits(c.operands_input) + kept_bits(c.operands_weight);
+    const double of_r = kept_bits(r_input) + kept_bits(r_weight);
+    if (of_c == of_r) {
+      why = fmt::format(
+          "both shorten their operands to the same format by different rules: the candidate {}, the "
+          "reference {}",
+          operands_words(c), exact ? "exact" : operands_words(*r));
+      return "tie_rounding";
+    }
+    why = of_c < of_r ? fmt::format("the candidate shortened its operands to {}; the {} to {}",
+                                    operands_words(c), exact ? "exact result does not" : "reference",
+                                    exact ? "nothing" : operands_words(*r))
+                      : fmt::format("the reference shortened its operands to {}; the candidate used {}",
+                                    operands_words(*r), operands_words(c));
+    if (exact) why = "the candidate shortened its operands to " + operands_words(c);
+    return of_c < of_r ? "candidate_precision" : "reference_precision";
+  }
+  if (exact) {
+    why = "full operands; the accumulator's roundings are all that is left";
+    return "accumulator";
+  }
+  if (c.dtype != r->dtype) {
+    why = fmt::format("the same operands, but results written as {} and {}", name_of(c.dtype),
+                      name_of(r->dtype));
+    return "accumulator";
+  }
+  if (c.plan && r->plan) {
+    // Where several plans give the bits, two of one arithmetic if there are such.
+    for (const std::string& x : c.plans)
+      for (const std::string& y : r->plans) {
+        const auto p = parse_plan(x), q = parse_plan(y);
+        if (p->arithmetic == q->arithmetic && p->alpha == q->alpha && p->beta == q->beta &&
+            p->mean == q->mean && p->bias == q->bias) {
+          why = fmt::format("the same operands and accumulator, added in another order: `{}` and `{}`", x, y);
+          return "accumulation_order";
+        }
+      }
+    why = fmt::format("the same operands, another accumulator or step: `{}` and `{}`", *c.plan, *r->plan);
+    return "accumulator";
+  }
+  why = fmt::format(
+      "the same operand rounding, no plan found for the {}: what is left is within accumulation's bound",
+      c.plan ? "reference" : "candidate");
+  return "accumulation_order";
+}
+
+}  // namespace ulpscope

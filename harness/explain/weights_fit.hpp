@@ -1,0 +1,20 @@
+#pragma once
+// Which weights would give this result? Every output of a channel is one linear equation in that channel's
+// weights; with enough positions they follow, and are compared with the ones given.
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ulpscope {
+
+struct Suspect;
+
+struct WeightsFit {
+  std::string name, what, evidence;
+  bool all_differ = false;  // nearly every weight
+};
+
+/// Empty if there are too few equations, or no weights account for the outputs.
+std::optional<WeightsFit> fit_weights(const Suspect& s, const std::vector<std::int64_t>& bad);
+
+}  // namespace ulpscope
