@@ -22,7 +22,7 @@ struct Options {
   std::vector<std::string> candidates, repeats, plans;
   std::int64_t groups = 1, batch = 0;
   bool transpose_input = false, transpose_weight = false;
-  double atol = 1e-4, rtol = 1e-4, seconds = 20;
+  double atol = 1e-4, rtol = 1e-4, seconds = 10;
   int threads = 0;
   std::string json, markdown;
   bool summary = false, how_to_dump = false;
@@ -227,7 +227,7 @@ void add(CLI::App& app, int& exit_code) {
   CLI::Option* rtol = sub->add_option("--rtol", o->rtol, "relative tolerance (default 1e-4)");
   sub->add_option("--mode", o->mode, "what the candidate promised: fp32, tf32, strict, bf16, fp16");
   sub->add_option("--plan", o->plans, "declared plan, tried first");
-  sub->add_option("--seconds", o->seconds, "time for the search of one side's plan (default 20)");
+  sub->add_option("--seconds", o->seconds, "time for the search of one side's plan (default 10)");
   sub->add_option("--threads", o->threads, "threads (default: all cores)");
   sub->add_option("--json", o->json, "write JSON here (- for standard output)");
   sub->add_option("--markdown", o->markdown, "write Markdown here (- for standard output)");

@@ -34,7 +34,7 @@ struct ExplainRequest {
   std::vector<std::string> plans;  // declared ones, tried first
   Tolerance tolerance;
   bool tolerance_given = false;
-  double seconds = 20;  // for the search of one side's plan
+  double seconds = 10;  // for the search of one side's plan
   int threads = 0;
 };
 
