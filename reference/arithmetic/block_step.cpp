@@ -65,6 +65,7 @@ float rounded(Wide sum, int unit, const BlockStep& step) {
   }
   const double value = std::ldexp(static_cast<double>(m), scale);  // at most 24 bits now: exact
   const double limit = std::ldexp(1.0, f.emax + 1);
+  if (value == 0) return 0.0f;  // also of a negative sum: hardware never writes -0
   const double result = value >= limit ? HUGE_VAL : value;
   return static_cast<float>(negative ? -result : result);
 }

@@ -29,7 +29,7 @@ inline constexpr int kMaxFrac = 60, kMaxBlockTerms = 1024;
 
 /// n <= kMaxBlockTerms products (fewer than step.terms: the others are absent, not zero: there is no 0*inf).
 /// a and b hold values of `format_a`, `format_b` (their emin is the exponent of subnormal operands). NaN, inf
-/// - inf, 0*inf give NaN; overflow gives an infinity, also under rz; an exact zero is +0.
+/// - inf, 0*inf give NaN; overflow gives an infinity, also under rz; a zero is always +0.
 float block_step(const BlockStep& step, OperandFormat format_a, OperandFormat format_b, const float* a,
                  const float* b, int n, float c);
 

@@ -28,6 +28,7 @@ struct Recording {
   const char* file;
   OperandFormat format;
   DType storage;
+  DType accumulator = DType::f32;
 };
 
 class RecordedMma : public ::testing::TestWithParam<Recording> {};
@@ -37,11 +38,22 @@ INSTANTIATE_TEST_SUITE_P(H200, RecordedMma,
                                            Recording{"mma_f16", OperandFormat::fp16, DType::f16}),
                          [](auto& p) { return std::string(p.param.file); });
 
+class RecordedEdges : public ::testing::TestWithParam<Recording> {};
+INSTANTIATE_TEST_SUITE_P(H200, RecordedEdges,
+                         ::testing::Values(Recording{"mma-h200/mma_tf32", OperandFormat::tf32_rz, DType::f32},
+                                           Recording{"mma-h200/mma_bf16", OperandFormat::bf16, DType::bf16},
+                                           Recording{"mma-h200/mma_f16", OperandFormat::fp16, DType::f16},
+                                           Recording{"mma-h200/mma_f16acc16", OperandFormat::fp16, DType::f16,
+                                                     DType::f16}),
+                         [](auto& p) { return std::string(p.param.file).substr(9); });
+
 std::vector<float> operands(const testing::RawArray& raw, DType storage, OperandFormat format) {
   std::vector<float> v(static_cast<std::size_t>(elements(raw.shape)));
   for (std::size_t i = 0; i < v.size(); ++i) {
     const std::uint64_t b = storage == DType::f32 ? raw.as<std::uint32_t>()[i] : raw.as<std::uint16_t>()[i];
-    v[i] = shorten(format, static_cast<float>(value_of_bits(storage, b)));
+    const float x =
+        storage == DType::f32 ? raw.as<float>()[i] : static_cast<float>(value_of_bits(storage, b));
+    v[i] = shorten(format, x);
   }
   return v;
 }
@@ -54,15 +66,20 @@ std::vector<int> reproduced(const Recording& r, const BlockStep& step, std::vect
   const auto a = operands(a_raw, r.storage, r.format);
   const auto b = operands(recorded_array(r.file, "b"), r.storage, r.format);
   const int k = static_cast<int>(a_raw.shape[1]);
-  std::vector<int> good(3);
-  if (total) total->assign(3, 0);
+  std::vector<int> good(9);
+  if (total) total->assign(9, 0);
+  const bool half = r.accumulator == DType::f16;
+  const auto result = [&](const testing::RawArray& raw, std::int64_t row) {
+    return half ? static_cast<float>(value_of_bits(DType::f16, raw.as<std::uint16_t>()[row]))
+                : raw.as<float>()[row];
+  };
   for (std::int64_t row = 0; row < a_raw.shape[0]; ++row) {
-    float acc = c.as<float>()[row];
+    float acc = result(c, row);
     for (int from = 0; from < k; from += step.terms)
       acc = block_step(step, r.format, r.format, &a[static_cast<std::size_t>(row * k + from)],
                        &b[static_cast<std::size_t>(row * k + from)], std::min(step.terms, k - from), acc);
     const std::size_t which = kind.as<std::uint8_t>()[row];
-    good[which] += same(acc, d.as<float>()[row]);
+    good[which] += same(acc, result(d, row));
     if (total) ++(*total)[which];
   }
   return good;
@@ -73,8 +90,23 @@ TEST_P(RecordedMma, EveryRowBitForBit) {
   ASSERT_NE(core, nullptr);
   std::vector<int> total;
   const std::vector<int> good = reproduced(GetParam(), core->step, &total);
-  EXPECT_EQ(total, (std::vector<int>{3072, 3072, 3072}));
+  EXPECT_EQ(total, (std::vector<int>{3072, 3072, 3072, 0, 0, 0, 0, 0, 0}));
   EXPECT_EQ(good, total);
+}
+
+// Below 2^-126, zeros of either sign, NaN whose payload the instruction drops, overflow.
+TEST_P(RecordedEdges, EveryRowBitForBit) {
+  const TensorCore* core = find_tensor_core(90, GetParam().format, GetParam().accumulator);
+  ASSERT_NE(core, nullptr);
+  std::vector<int> total;
+  const std::vector<int> good = reproduced(GetParam(), core->step, &total);
+  EXPECT_EQ(total, (std::vector<int>{0, 0, 0, 512, 512, 512, 512, 512, 512}));
+  EXPECT_EQ(good, total);
+  BlockStep wrong = core->step;
+  wrong.floor = -126;
+  if (GetParam().format != OperandFormat::fp16) {
+    EXPECT_NE(reproduced(GetParam(), wrong, nullptr), total);
+  }
 }
 
 TEST_P(RecordedMma, WrongParametersFail) {
@@ -137,6 +169,7 @@ float by_mpfr(const BlockStep& s, OperandFormat f, const std::vector<float>& a, 
     mpfr_roundeven(sum.m, sum.m);
   mpfr_mul_2si(sum.m, sum.m, quantum, MPFR_RNDN);
   const double v = mpfr_get_d(sum.m, MPFR_RNDN);
+  if (v == 0) return 0;
   return std::fabs(v) >= std::ldexp(1.0, out.emax + 1) ? std::copysign(HUGE_VALF, static_cast<float>(v))
                                                        : static_cast<float>(v);
 }

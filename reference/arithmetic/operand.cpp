@@ -96,8 +96,9 @@ void shorten(OperandFormat format, float* x, std::size_t n) {
       return each(x, n, [](float v) { return on_bits(v, [](auto u) { return nearest_even(u, 13); }); });
     case OperandFormat::tf32_rna:
       return each(x, n, [](float v) { return on_bits(v, [](auto u) { return (u + 0x1000u) & ~0x1fffu; }); });
-    case OperandFormat::tf32_rz:
-      return each(x, n, [](float v) { return on_bits(v, [](auto u) { return u & ~0x1fffu; }); });
+    case OperandFormat::tf32_rz:  // the instruction drops bits of anything: a NaN may lose its payload
+      return each(x, n,
+                  [](float v) { return std::bit_cast<float>(std::bit_cast<std::uint32_t>(v) & ~0x1fffu); });
     case OperandFormat::bf16:
       return each(x, n, [](float v) { return on_bits(v, [](auto u) { return nearest_even(u, 16); }); });
     case OperandFormat::bf16_rz:

@@ -38,7 +38,8 @@ inline constexpr int kOperandFormats = 10;
 OperandFormat parse_operand(std::string_view name);
 bool is_operand_name(std::string_view name);
 
-/// Shortens one value / n values in place. NaN stays NaN, infinities stay (fp8_e4m3, which has none,
+/// Shortens one value / n values in place. NaN stays NaN (but tf32_rz, raw bits fed to mma, leaves an
+/// infinity of a NaN whose payload lies in the low 13 bits), infinities stay (fp8_e4m3, which has none,
 /// saturates to 448; fp8_e5m2 to 57344, as cvt.satfinite does). fp32 and fp64 change nothing.
 float shorten(OperandFormat format, float x);
 void shorten(OperandFormat format, float* x, std::size_t n);

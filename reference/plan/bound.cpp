@@ -152,9 +152,11 @@ Roundings roundings_of(const Plan& plan, const Program& p) {
               steps * 2 * half_smallest(b.accumulator) +
               steps * static_cast<double>(b.terms + 1) * std::ldexp(1.0, std::max(b.floor, -1000) - b.frac);
         } else if (ar.step == Step::kahan || ar.step == Step::kahan_fma) {
-          // Goldberg (1991), theorem 8: 2u and a second-order term in n, for which 8 leaves room while n*u is
-          // small; beyond that every rounding counts. Products rounded by themselves add one.
-          const double compensated = m * u < 0x1p-6 ? 2 * u + 8 * m * u * u : 4 * m * u;
+          // Three first-order roundings reach the result: of the compensated term, of t - acc where the term
+          // is the larger one, and of the last sum. Second-order ones add up with n (Goldberg 1991, theorem
+          // 8): 8 leaves room while n*u is small; beyond that every rounding counts. Products rounded by
+          // themselves add one.
+          const double compensated = m * u < 0x1p-6 ? 3 * u + 8 * m * u * u : 4 * m * u;
           dst.growth += compensated + (ar.step == Step::kahan ? u : 0);
           dst.longest += 3;
           underflow += 2 * m * half_smallest(ar.accumulator);

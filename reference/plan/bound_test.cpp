@@ -122,7 +122,7 @@ TEST(Bound, KnownFormulas) {
   EXPECT_NEAR(per_s("fp32 | fma"), 100 * u, 1e-3 * u);
   EXPECT_NEAR(per_s("fp32 | fma | split 4"), 28 * u, 0.01 * u);
   EXPECT_NEAR(per_s("fp32 | fma | pairwise"), 8 * u, 0.01 * u);
-  EXPECT_NEAR(per_s("fp32 | kahan"), 3 * u, 0.01 * u);
+  EXPECT_NEAR(per_s("fp32 | kahan"), 4 * u, 0.01 * u);
   // 13 steps of 8 products: (n*2^-25 + 13*2^-23) S, places of a short last step included.
   EXPECT_NEAR(per_s("tf32_rz | block 8 frac 25 rz") - (2 * 0x1p-10 + 0x1p-20), 104 * 0x1p-25 + 13 * 0x1p-23,
               2e-2 * 0x1p-17);

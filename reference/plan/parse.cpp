@@ -212,6 +212,7 @@ Level parse_level(Words& w, std::string_view word) {
     level.divide = Divide::lanes;
     level.count = w.number("the number of lanes", 1, 1 << 20);
     if (w.accept("every")) level.unit = w.number("the run length", 1, kMaxPlaces);
+    if (w.accept("restart")) level.restart = w.number("the places between restarts", 1, kMaxPlaces);
   } else {
     level.count = w.number("the number of slices", 1, 1 << 20);
     if (w.accept("of")) {

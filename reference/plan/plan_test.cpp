@@ -50,6 +50,7 @@ TEST(PlanText, CanonicalTextStaysAsItIs) {
            "fp32 | fma | order c kw | split 4 of c seq",
            "fp32 | fma | split 4 align 32 balanced reverse",
            "fp32 | fma | split 4 unordered",
+           "fp32 | fma | lanes 8 every 484 butterfly | lanes 32 restart 484 butterfly",
            "fp32 | fma | alpha 0.5 | beta 2",
            "tf32_rne | block 8 frac 25 rz | chunks 28 seq | residue 16",
            "fp32 | fma | bias first | mean reciprocal | out bf16",

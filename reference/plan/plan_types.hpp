@@ -71,11 +71,12 @@ enum class Join : std::uint8_t { seq, reverse, tree, butterfly, recursive, unord
 /// One level of partial sums.
 struct Level {
   Divide divide = Divide::split;
-  std::int64_t count = 1;  // split: slices; chunks: places per chunk; lanes: lanes
-  std::int64_t unit = 1;   // split: slice length is a multiple of it; lanes: run length (`every`)
-  bool balanced = false;   // split: units dealt out evenly
-  bool outermost = false;  // split ... of AXIS: the unit is one step of the order's outermost axis
-  std::string axis;        // its name, checked when the plan is bound
+  std::int64_t count = 1;    // split: slices; chunks: places per chunk; lanes: lanes
+  std::int64_t unit = 1;     // split: slice length is a multiple of it; lanes: run length (`every`)
+  std::int64_t restart = 0;  // lanes: numbering starts anew every so many places; 0: never
+  bool balanced = false;     // split: units dealt out evenly
+  bool outermost = false;    // split ... of AXIS: the unit is one step of the order's outermost axis
+  std::string axis;          // its name, checked when the plan is bound
   Join join = Join::seq;
   std::optional<DType> in;  // format of the joining additions; else the accumulator's
   std::optional<DType> as;  // each partial is rounded to this first

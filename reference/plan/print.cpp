@@ -94,6 +94,7 @@ std::string level_text(const Level& l) {
     case Divide::lanes:
       text = fmt::format(" | lanes {}", l.count);
       if (l.unit != 1) text += fmt::format(" every {}", l.unit);
+      if (l.restart) text += fmt::format(" restart {}", l.restart);
       break;
     case Divide::split:
       text = fmt::format(" | split {}", l.count);

@@ -98,9 +98,13 @@ class Compiler {
       dealt.reserve(places.size());
       for (std::int64_t lane = 0; lane < l.count; ++lane) {
         begin.push_back(dealt.size());
-        for (std::int64_t p = lane * l.unit; p < n; p += l.count * l.unit)
-          for (std::int64_t i = p; i < std::min(p + l.unit, n); ++i)
-            dealt.push_back(places[static_cast<std::size_t>(i)]);
+        const std::int64_t stretch = l.restart ? l.restart : std::max<std::int64_t>(n, 1);
+        for (std::int64_t from = 0; from < n; from += stretch) {
+          const std::int64_t end = std::min(from + stretch, n);
+          for (std::int64_t p = from + lane * l.unit; p < end; p += l.count * l.unit)
+            for (std::int64_t i = p; i < std::min(p + l.unit, end); ++i)
+              dealt.push_back(places[static_cast<std::size_t>(i)]);
+        }
       }
       begin.push_back(dealt.size());
       for (std::size_t lane = 0; lane + 1 < begin.size(); ++lane)
@@ -232,8 +236,12 @@ class Compiler {
           "plan: a node of more than two children is a fused step: it needs block arithmetic, and at most "
           "one of its "
           "children may be a sum");
-    if (block && leaves.size() > static_cast<std::size_t>(plan_.arithmetic.block.terms))
-      throw Error("plan: a node has more leaves than the block step has products");
+    const auto step = block ? static_cast<std::size_t>(plan_.arithmetic.block.terms) : leaves.size();
+    if (block && sums.empty() && leaves.size() == step + 1) {  // a step of one product came first
+      chain(Sequence(leaves).first(1), dst, initial);
+      return chain(Sequence(leaves).subspan(1), dst, false, OpKind::extend);
+    }
+    if (leaves.size() > step) throw Error("plan: a node has more leaves than the block step has products");
     if (sums.empty()) return chain(leaves, dst, initial);
     node(sums[0], dst, initial);
     if (sums.size() == 2) {

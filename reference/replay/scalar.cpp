@@ -48,11 +48,10 @@ std::uint32_t finish(const Plan& plan, const Contraction& c, double sum, double 
 }
 
 double operand_part(const TensorView& tensor, std::int64_t i, OperandFormat format, int part) {
-  const double stored = tensor.dtype == DType::f32
-                            ? static_cast<double>(static_cast<const float*>(tensor.data)[i])
-                            : tensor.at(i);
-  if (format == OperandFormat::fp64) return stored;
-  float rest = static_cast<float>(stored);
+  if (format == OperandFormat::fp64) return tensor.at(i);
+  // A float stays a float: on its way through a double a NaN would be made quiet.
+  float rest = tensor.dtype == DType::f32 ? static_cast<const float*>(tensor.data)[i]
+                                          : static_cast<float>(tensor.at(i));
   float shortened = shorten(format, rest);
   for (int p = 0; p < part; ++p) {
     rest = rest - shortened;

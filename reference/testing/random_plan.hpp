@@ -96,7 +96,10 @@ class RandomPlans {
     Level l;
     l.divide = static_cast<Divide>(below(3));
     l.count = 1 + below(l.divide == Divide::chunks ? 20 : 6);
-    if (l.divide == Divide::lanes) l.unit = 1 + below(4);
+    if (l.divide == Divide::lanes) {
+      l.unit = 1 + below(4);
+      if (one_in(4)) l.restart = 1 + below(20);
+    }
     if (l.divide == Divide::split) {
       if (one_in(3)) l.unit = 1 + below(16);
       l.balanced = one_in(4);

@@ -20,7 +20,8 @@ struct RawArray {
   }
 };
 
-/// An array of reports/recorded/pytorch-2.11-h200/<archive>.npz. Throws Error if it is not there.
+/// An array of reports/recorded/pytorch-2.11-h200/<archive>.npz, or of reports/recorded/<folder>/<name>.npz
+/// if `archive` is folder/name. Throws Error if it is not there.
 RawArray recorded_array(const std::string& archive, const std::string& name);
 std::vector<std::string> recorded_names(const std::string& archive);
 

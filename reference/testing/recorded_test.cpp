@@ -21,8 +21,9 @@ std::uint64_t little(const std::string& s, std::size_t at, int bytes) {
 
 // Member name -> its bytes, from the central directory.
 std::map<std::string, std::string> members(const std::string& archive) {
-  const std::string path =
-      std::string(ULPSCOPE_SOURCE_DIR) + "/reports/recorded/pytorch-2.11-h200/" + archive + ".npz";
+  const std::string path = std::string(ULPSCOPE_SOURCE_DIR) + "/reports/recorded/" +
+                           (archive.find('/') == std::string::npos ? "pytorch-2.11-h200/" : "") + archive +
+                           ".npz";
   std::ifstream in(path, std::ios::binary);
   if (!in) throw Error("cannot open " + path);
   const std::string zip((std::istreambuf_iterator<char>(in)), {});

@@ -1,6 +1,9 @@
 #include "reference/tree/tree.hpp"
 
 #include <algorithm>
+#include <cmath>
+
+#include "reference/error.hpp"
 
 namespace ulpscope {
 namespace {
@@ -110,6 +113,18 @@ std::vector<int> rounding_counts(const SummationTree& tree, const Arithmetic& ar
   }
   if (tree.nodes.size() == 1) counts[static_cast<std::size_t>(tree.nodes[0].term)] = 1;
   return counts;
+}
+
+double bound_from(const SummationTree& tree, const Arithmetic& arithmetic,
+                  std::span<const double> magnitude) {
+  if (arithmetic.step == Step::block || arithmetic.step == Step::kahan || arithmetic.step == Step::kahan_fma)
+    throw Error("a bound by leaves needs plain sums: use bound_of for block and compensated arithmetic");
+  const int precision = std::min(info(arithmetic.accumulator).precision, info(arithmetic.product).precision);
+  const std::vector<int> counts = rounding_counts(tree, arithmetic);
+  double sum = 0;
+  for (std::size_t t = 0; t < counts.size(); ++t)
+    if (counts[t] >= 0) sum += magnitude[t] * std::expm1(std::ldexp(counts[t], -precision));
+  return sum * (1 + 0x1p-20);  // its own roundings, for up to 2^30 terms
 }
 
 }  // namespace ulpscope

@@ -41,6 +41,11 @@ SummationTree tree_of(const Plan& plan, const Contraction& c, std::int64_t outpu
 /// there): each rounded product, FMA, addition or block step counts one.
 std::vector<int> rounding_counts(const SummationTree& tree, const Arithmetic& arithmetic);
 
+/// Sum over leaves of |product| times expm1(u * roundings on its way): what the sum may be off by, underflow
+/// and operand shortening apart. `magnitude` is |a*b| by term number. Not for block arithmetic, whose steps
+/// truncate (bound_of).
+double bound_from(const SummationTree& tree, const Arithmetic& arithmetic, std::span<const double> magnitude);
+
 /// ((0 1) (2 3)): parses back as `order tree ...`.
 std::string to_text(const SummationTree& tree);
 /// {"leaves": n, "tree": nested arrays of term numbers}

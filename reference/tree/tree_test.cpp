@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "reference/error.hpp"
 #include "reference/operators.hpp"
 #include "reference/plan.hpp"
 #include "reference/testing/random_plan.hpp"
@@ -25,6 +26,7 @@ TEST(Tree, TextOfKnownPlans) {
   EXPECT_EQ(to_text(tree("fp32 | fma | lanes 4 butterfly", 8)), "(((0 4) (2 6)) ((1 5) (3 7)))");
   EXPECT_EQ(to_text(tree("fp32 | fma | lanes 3 butterfly", 3)), "((0 2) 1)");
   EXPECT_EQ(to_text(tree("fp32 | fma | lanes 2 every 2", 8)), "((((0 1) 4) 5) (((2 3) 6) 7))");
+  EXPECT_EQ(to_text(tree("fp32 | fma | lanes 2 restart 3", 6)), "((((0 2) 3) 5) (1 4))");
   EXPECT_EQ(to_text(tree("fp32 | fma | split 3 reverse", 6)), "(((4 5) (2 3)) (0 1))");
   EXPECT_EQ(to_text(tree("fp32 | fma | split 4 align 2 balanced", 10)),
             "((((((0 1) 2) 3) (4 5)) (6 7)) (8 9))");
@@ -88,6 +90,19 @@ TEST(Tree, RoundingsPerLeaf) {
   EXPECT_THAT(counts("fp32 | fma | split 2", 4), ElementsAre(3, 2, 3, 2));
   EXPECT_THAT(counts("fp32 | fma", 1), ElementsAre(1));
   EXPECT_THAT(counts("bf16 | block 2 frac 25 rz", 5), ElementsAre(3, 3, 2, 2, 1));
+}
+
+TEST(Tree, BoundByLeaves) {
+  const auto bound = [](const char* text, std::vector<double> magnitude) {
+    const auto p = parse_plan(text);
+    return bound_from(tree_of(*p, {{"k", std::ssize(magnitude)}}), p->arithmetic, magnitude);
+  };
+  const double u = 0x1p-24;
+  EXPECT_NEAR(bound("fp32 | fma", {1, 0, 0, 0}), 4 * u, 1e-5 * u);
+  EXPECT_NEAR(bound("fp32 | fma", {0, 0, 0, 1}), 1 * u, 1e-5 * u);
+  EXPECT_NEAR(bound("fp32 | fma | pairwise", {1, 2, 3, 4}), 30 * u, 1e-4 * u);
+  EXPECT_GE(bound("fp32 | fma", {1, 1}), 3 * u);
+  EXPECT_THROW(bound("bf16 | block 8 frac 25 rz", {1, 1}), Error);
 }
 
 TEST(TreeCompare, SaysWhereTwoOrdersPart) {
