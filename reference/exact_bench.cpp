@@ -20,7 +20,13 @@ namespace {
 
 constexpr std::int64_t kRows = 128, kTerms = 64, kColumns = 65536;
 
-enum class Data { uniform, sixteen_bit, integers, zeros };
+enum class Data {
+  uniform,
+  sixteen_bit,  // rounded to the 16-bit format
+  integers,     // -1, 0, 1: many exact zeros
+  ties,         // integers up to 30: 16-bit outputs are often halfway between two
+  zeros,        // three of four operands are zero
+};
 
 struct Setup {
   Contraction c;
@@ -40,7 +46,8 @@ struct Setup {
       Tensor t = make_tensor(dtype, {n});
       for (std::int64_t i = 0; i < n; ++i) {
         double x = static_cast<double>(rng() >> 40) * 0x1p-24;
-        if (data == Data::integers) x = std::floor(x * 9) - 4;
+        if (data == Data::integers) x = std::floor(x * 3) - 1;
+        if (data == Data::ties) x = std::floor(x * 61) - 30;
         if (data == Data::sixteen_bit) x = x * 2 - 1;
         if (data == Data::zeros && rng() % 4) x = 0;
         const std::uint64_t bits = round_to_bits(dtype, x);
@@ -186,6 +193,7 @@ BENCHMARK(ExactOnUndecidedData)
     ->Args({static_cast<int>(Data::sixteen_bit), static_cast<int>(DType::f16)})
     ->Args({static_cast<int>(Data::integers), static_cast<int>(DType::f32)})
     ->Args({static_cast<int>(Data::integers), static_cast<int>(DType::bf16)})
+    ->Args({static_cast<int>(Data::ties), static_cast<int>(DType::bf16)})
     ->Args({static_cast<int>(Data::zeros), static_cast<int>(DType::f32)})
     ->Iterations(1)
     ->Unit(benchmark::kMillisecond);
