@@ -11,7 +11,7 @@ namespace ulpscope {
 namespace {
 
 constexpr std::int64_t kMaxPlaces = std::int64_t{1} << 40;
-constexpr int kMaxDepth = 6000;        // of an explicit tree
+constexpr int kMaxDepth = 4200;        // of an explicit tree
 constexpr std::size_t kMaxLevels = 8;  // partial sums within partial sums
 constexpr std::size_t kMaxOrderAxes = 32;
 

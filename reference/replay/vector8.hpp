@@ -149,11 +149,16 @@ inline I8 load(const std::int32_t* p) {
 inline I8 all(std::int32_t x) {
   return made<I8>([&](int) { return x; });
 }
+// Wrapping, as the instructions do: lanes whose result is thrown away may overflow.
 inline I8 operator+(I8 x, I8 y) {
-  return made<I8>([&](int i) { return x.v[i] + y.v[i]; });
+  return made<I8>([&](int i) {
+    return static_cast<std::int32_t>(static_cast<std::uint32_t>(x.v[i]) + static_cast<std::uint32_t>(y.v[i]));
+  });
 }
 inline I8 operator-(I8 x, I8 y) {
-  return made<I8>([&](int i) { return x.v[i] - y.v[i]; });
+  return made<I8>([&](int i) {
+    return static_cast<std::int32_t>(static_cast<std::uint32_t>(x.v[i]) - static_cast<std::uint32_t>(y.v[i]));
+  });
 }
 inline I8 operator&(I8 x, I8 y) {
   return made<I8>([&](int i) { return x.v[i] & y.v[i]; });
