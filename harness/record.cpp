@@ -83,6 +83,7 @@ json to_json(const Result& r) {
            {"reason", r.judgement.reason},
            {"excused", r.judgement.excused},
            {"declared_plan", or_null(r.declared_plan)},
+           {"whole_output_replayed", r.whole_output_replayed ? json(*r.whole_output_replayed) : json()},
            {"plan", nullptr},
            {"bit_identical", nullptr},
            {"operands", nullptr},

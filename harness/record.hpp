@@ -22,6 +22,8 @@ struct Result {
   Evidence evidence;     // with the measurement
   Judgement judgement;
   std::string declared_plan;
+  std::optional<bool>
+      whole_output_replayed;  // a capture in windows: the plan gives the hash of the whole output
   std::optional<double> expected_max;
   std::string input_hash, output_hash;
   std::string reproduce;  // a command line

@@ -143,13 +143,16 @@ class CaseRun {
     result.evidence.outputs = c_.outputs();
     say(fmt::format("running {} in {}", job.variant->name, to_string(job.mode)));
     try {
-      if (job.variant->plan) result.declared_plan = job.variant->plan(test_.problem, job.mode);
+      result.declared_plan = declared_plan(*job.variant, test_.problem, job.mode, test_.out);
       if (!result.declared_plan.empty()) r.candidate.plan = parse_plan(result.declared_plan);
       r.candidate.bound = limits_.bound(r.candidate.plan, job.mode);
       result.expected_max = limits_.expected(r.candidate.plan, job.mode);
       const Execution e = executor.execute(*job.variant, args_of(job));
       r.candidate.output = e.output;
       result.notes = e.notes;
+      // What the library itself calls nondeterministic was declared, if not by us.
+      for (const std::string& note : e.notes.notes)
+        result.evidence.declared_nondeterministic |= note.find("NONDETERMINISTIC") != std::string::npos;
       result.device_ms = e.device_ms;
       Evidence& seen = result.evidence;
       seen.differing = e.differing;

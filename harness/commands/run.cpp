@@ -7,6 +7,7 @@
 #include "harness/commands.hpp"
 #include "harness/progress.hpp"
 #include "harness/run.hpp"
+#include "harness/sweep.hpp"
 #include "harness/table.hpp"
 #include "reference/error.hpp"
 
@@ -17,6 +18,8 @@ struct Arguments {
   std::vector<std::string> cases, modes;
   std::string folder = "cases", json, device = "auto", replay = "auto";
   bool list_only = false;
+  std::int64_t sweep = 0, capture_kib = 16 << 10;
+  std::uint64_t sweep_seed = 1;
   RunOptions options;
 };
 
@@ -40,7 +43,13 @@ int run(Arguments& a) {
       "--replay", a.replay,
       {{"auto", ReplayChoice::automatic}, {"all", ReplayChoice::all}, {"none", ReplayChoice::none}});
   a.options.argv = command_line();
-  const std::vector<Case> cases = cases_named(a.cases, a.folder);
+  a.options.capture_bytes = a.capture_kib << 10;
+  if (a.cases.empty() && a.sweep == 0)
+    throw Error("say what to run: cases by name, glob, file or tag, or --sweep N");
+  std::vector<Case> cases;
+  if (!a.cases.empty()) cases = cases_named(a.cases, a.folder);
+  if (a.sweep > 0)
+    for (Case& c : sweep_cases(a.sweep, a.sweep_seed)) cases.push_back(std::move(c));
   check_selection(cases, a.options);
   if (a.list_only) {
     list_jobs(cases, a.options);
@@ -60,7 +69,7 @@ const RegisterCommand registered{
       auto a = std::make_shared<Arguments>();
       CLI::App* command =
           app.add_subcommand("run", "Run variants of cases and judge every output against exact");
-      command->add_option("CASE", a->cases, "Cases by name, glob, file or tag, or a case's text")->required();
+      command->add_option("CASE", a->cases, "Cases by name, glob, file or tag, or a case's text");
       command->add_option("--variant", a->options.variants, "Only variants of these names (globs)");
       command->add_option("--mode", a->modes, "Only these modes: fp32, tf32, strict, bf16, fp16");
       command->add_option("--device", a->device, "auto, cpu or cuda (default auto)");
@@ -71,6 +80,11 @@ const RegisterCommand registered{
           "auto, all or none: replay declared plans on as many outputs as is quick, all, or none");
       command->add_option("--captures", a->options.captures,
                           "Keep captures here, and go on where a run stopped");
+      command->add_option("--capture-kib", a->capture_kib, "Keep at most this much of an output, in windows")
+          ->check(CLI::Range(1, 1 << 22));
+      command->add_option("--sweep", a->sweep, "Also this many random problems, most of them unaligned")
+          ->check(CLI::Range(1, 100000));
+      command->add_option("--sweep-seed", a->sweep_seed, "Which random problems");
       command->add_option("--json", a->json, "Write the record here");
       command->add_option("--cases", a->folder, "Folder or file of cases (default: cases)");
       command->add_flag("--list-only", a->list_only, "Only list what would run");

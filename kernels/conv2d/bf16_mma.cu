@@ -20,6 +20,7 @@ const Register variant{
         .unsupported = [](const Problem& p, DType in, DType out, Mode) -> std::string {
           for (DType t : {in, out})
             if (t != DType::f32 && t != DType::bf16) return "this kernel reads and writes fp32 and bf16 only";
+          if (in == DType::f32 && out != DType::f32) return "fp32 data give fp32 results here";
           return conv2d_unsupported(p);
         },
         .launch =

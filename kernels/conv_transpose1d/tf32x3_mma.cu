@@ -1,8 +1,10 @@
 // Three-pass TF32: fp32 accuracy from TF32 tensor cores. Each operand is split in two TF32 numbers; the
 // product of the two small parts is dropped. Order: chunks of 8 input channels, within a chunk the taps;
 // every step's result is added in fp32, to nearest, small and large products apart, and the small sum joins
-// the large one last. Promise: fp32, to about 2^-21 of each product; operands below 2^-100 or so lose their
-// small parts. Cost: three tensor-core steps and twelve additions where TF32 takes one step.
+// the large one last. Promise: tf32
+// (operands are shortened, to two TF32 parts), yet fp32 accuracy: about 2^-21 of each product; operands below
+// 2^-100 or so lose their small parts. Cost: three tensor-core steps and twelve additions where TF32 takes
+// one step.
 #include "kernels/conv_transpose1d/conv_transpose1d_map.hpp"
 #include "kernels/support/mma_gemm.cuh"
 
@@ -15,6 +17,7 @@ const Register variant{{
     .summary = "three-pass TF32 tensor cores that recover fp32 accuracy",
     .source = "kernels/conv_transpose1d/tf32x3_mma.cu",
     .where = Where::cuda,
+    .modes = {Mode::tf32},
     .plan =
         [](const Problem&, Mode) {
           return "tf32_rna passes lo*hi hi*lo hi*hi | block 8 frac 25 rz | order " +

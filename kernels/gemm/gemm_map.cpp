@@ -38,6 +38,7 @@ std::string gemm_takes(DType narrow, const Problem& problem, DType in, DType out
   for (const DType t : {in, out})
     if (t != DType::f32 && t != narrow)
       return std::string("this kernel reads and writes fp32 and ") + name_of(narrow) + " only";
+  if (in == DType::f32 && out != DType::f32) return "fp32 data give fp32 results here";
   return gemm_unsupported(problem);
 }
 

@@ -46,6 +46,13 @@ Register::Register(Variant v, const std::vector<std::string>& ops) {
   }
 }
 
+std::string declared_plan(const Variant& variant, const Problem& problem, Mode mode, DType out) {
+  std::string plan = variant.plan ? variant.plan(problem, mode) : "";
+  if (!plan.empty() && out != DType::f32 && plan.find("| out ") == std::string::npos)
+    plan += std::string(" | out ") + name_of(out);
+  return plan;
+}
+
 const std::vector<Variant>& variants() {
   static const std::vector<Variant> sorted = [] {
     std::vector<Variant> list = unsorted();

@@ -62,6 +62,9 @@ struct Variant {
   std::function<LaunchNotes(const LaunchArgs&)> launch;
 };
 
+/// The declared plan with the output format it is stored in ("| out bf16"), or "".
+std::string declared_plan(const Variant& variant, const Problem& problem, Mode mode, DType out);
+
 /// All variants, sorted by (op, name).
 const std::vector<Variant>& variants();
 std::vector<const Variant*> variants_of(std::string_view op);

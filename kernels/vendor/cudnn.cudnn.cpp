@@ -62,6 +62,9 @@ std::string cudnn_unsupported(const Problem& problem, DType in, DType out, Mode 
   if (!device_info().available) return device_info().reason;
   if (!cudnn_state().missing.empty()) return cudnn_state().missing;
   if (std::string why = mode_mismatch(in, out, mode); !why.empty()) return why;
+  // Engines that down-convert fp32 data do not say to which 16-bit format.
+  if (in == DType::f32 && (mode == Mode::bf16 || mode == Mode::fp16))
+    return "cuDNN promises no 16-bit format for fp32 data: use modes fp32, tf32 or strict";
   try {
     const ConvGeometry geometry = geometry_of(problem);
     if (images_per_call(geometry) == 0) return "one image has more than 2^31-1 elements, cuDNN's limit";

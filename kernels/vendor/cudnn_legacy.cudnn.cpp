@@ -85,6 +85,7 @@ struct Algorithm {
   std::string name;
   std::size_t workspace = 0;
   cudnnMathType_t math = CUDNN_DEFAULT_MATH;
+  bool deterministic = true;
   std::string why;  // none fits
 };
 
@@ -110,6 +111,7 @@ Algorithm first_fit(const std::vector<Performance>& list, const char* (&names)[N
     chosen.name = name;
     chosen.workspace = p.memory;
     chosen.math = p.mathType;
+    chosen.deterministic = p.determinism == CUDNN_DETERMINISTIC;
     return chosen;
   }
   if (chosen.why.empty()) chosen.why = "the library offers only transforms or nondeterministic algorithms";
@@ -184,6 +186,9 @@ std::string cudnn_legacy_unsupported(const Problem& problem, DType in, DType out
   if (!device_info().available) return device_info().reason;
   if (!cudnn_state().missing.empty()) return cudnn_state().missing;
   if (std::string why = mode_mismatch(in, out, mode); !why.empty()) return why;
+  // Engines that down-convert fp32 data do not say to which 16-bit format.
+  if (in == DType::f32 && (mode == Mode::bf16 || mode == Mode::fp16))
+    return "cuDNN promises no 16-bit format for fp32 data: use modes fp32, tf32 or strict";
   if (in != out) return "the older cuDNN API writes the type it reads";
   try {
     const ConvGeometry g = geometry_of(problem);
@@ -222,6 +227,7 @@ LaunchNotes run_cudnn_legacy(const LaunchArgs& args) {
                    : algorithm.math == CUDNN_DEFAULT_MATH ? "DEFAULT_MATH"
                                                           : "TENSOR_OP_MATH",
                    "cuDNN " + cudnn_state().version + " " + to_string(g.direction)};
+    if (!algorithm.deterministic) notes.notes.push_back("NONDETERMINISTIC");
   }
   if (args.problem->params.bias) {
     cuda::add_contraction_bias(args);
