@@ -1,0 +1,127 @@
+// What a reader takes from a record, and how it refuses what is none.
+#include "reports/record_view.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "reference/error.hpp"
+
+namespace ulpscope {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+const std::string kFull = ULPSCOPE_SOURCE_DIR "/reports/recorded/h200-full/conv_transpose1d.json";
+
+std::string error_of(const std::string& text) {
+  try {
+    parse_record_view(text, "r.json");
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(RecordView, ReadsARecordedRun) {
+  const RecordView record = read_record_view(kFull);
+  EXPECT_EQ(record.environment.device, "NVIDIA H200");
+  EXPECT_FALSE(record.environment.libraries.at("cudnn").empty());
+  ASSERT_EQ(record.results.size(), record.raw->at("results").size());
+  int seen = 0;
+  for (std::size_t i = 0; i < record.results.size(); ++i) {
+    const ResultView& r = record.results[i];
+    const json& row = record.raw->at("results")[i];
+    EXPECT_EQ(r.variant, row["variant"]);
+    EXPECT_EQ(to_string(r.verdict), row["verdict"].get<std::string>());
+    if (r.variant != "gather_c_k") continue;
+    ++seen;
+    ASSERT_TRUE(r.error);
+    EXPECT_EQ(*r.error->max_abs, row["error"]["max_abs"].get<double>());
+    EXPECT_EQ(*r.error->headroom, row["error"]["headroom"].get<double>());
+    EXPECT_EQ(*r.bound, row["bound"].get<double>());
+    EXPECT_EQ(r.outputs, 268460032);
+    EXPECT_EQ(r.plan, "fp32 | fma | order c kw");
+    ASSERT_TRUE(r.error->worst);
+    EXPECT_EQ(r.error->worst->coordinates.size(), 3u);
+    EXPECT_TRUE(r.device_ms && *r.device_ms > 0);
+  }
+  EXPECT_EQ(seen, 1);
+}
+
+TEST(RecordView, TalliesAsTheExitCodeDoes) {
+  const RecordView record = read_record_view(kFull);
+  const VerdictTally t = tally(record);
+  EXPECT_EQ(t.of(Verdict::violated), 1);
+  EXPECT_EQ(t.of(Verdict::nondeterministic), t.excused);
+  EXPECT_EQ(t.failed, 1);
+  EXPECT_EQ(t.exit_code, 1);
+  EXPECT_EQ(t.passed + t.failed + t.neither + t.errors, static_cast<std::int64_t>(record.results.size()));
+}
+
+const char* const kOne = R"({"schema": "ulpscope.run/1", "environment": {"device": {"available": false}},
+ "results": [{"case": "c", "variant": "v", "mode": "fp32", "verdict": "violated", "outputs": 7, "later": [1],
+   "error": {"max_abs": "inf", "mean_abs": "nan", "ulp_histogram": [{"up_to": 0.5, "outputs": 7}],
+     "strata": {"channel": null, "terms": [{"terms": 3, "outputs": 7, "max_abs": 1, "max_scaled": 2}],
+       "position": {"modulo": 2, "max_scaled": [1, "inf"]}}}}]})";
+
+TEST(RecordView, KeepsInfinityHistogramStrataAndUnknownFields) {
+  const RecordView record = parse_record_view(kOne, "r.json");
+  const ErrorView& e = *record.results.at(0).error;
+  EXPECT_TRUE(std::isinf(*e.max_abs));
+  EXPECT_TRUE(std::isnan(*e.mean_abs));
+  EXPECT_FALSE(e.headroom);
+  ASSERT_EQ(e.ulp_histogram.size(), 1u);
+  EXPECT_EQ(e.ulp_histogram[0].outputs, 7);
+  ASSERT_EQ(e.by_terms.size(), 1u);
+  EXPECT_EQ(e.by_terms[0].max_scaled, 2.0);
+  EXPECT_EQ(e.channels_per_group, 0);
+  ASSERT_EQ(e.position_max_scaled.size(), 2u);
+  EXPECT_TRUE(std::isinf(e.position_max_scaled[1]));
+  EXPECT_EQ(record.raw->at("results")[0]["later"][0], 1);
+  EXPECT_EQ(record.environment.device, "");
+}
+
+TEST(RecordView, NamesThePlaceOfAWrongType) {
+  json whole = json::parse(kOne);
+  whole["results"][0]["error"]["max_abs"] = "much";
+  EXPECT_THAT(error_of(whole.dump()), HasSubstr("r.json.results[0].error: 'max_abs' must be a number"));
+  whole = json::parse(kOne);
+  whole["results"][0]["verdict"] = "fine";
+  EXPECT_THAT(error_of(whole.dump()), HasSubstr("r.json.results[0]: unknown verdict 'fine'"));
+}
+
+TEST(RecordView, RefusesWhatIsNoRecord) {
+  EXPECT_THAT(error_of("{\"schema\": \"ulpscope.run/1\", "), HasSubstr("no JSON"));
+  EXPECT_THAT(error_of("[]"), HasSubstr("no 'schema'"));
+  EXPECT_THAT(error_of(R"({"schema": "ulpscope.explain/1"})"), HasSubstr("its schema is"));
+  EXPECT_THAT(error_of(R"({"schema": "ulpscope.run/1"})"), HasSubstr("'environment'"));
+  EXPECT_THAT(error_of(R"({"schema": "ulpscope.run/1", "environment": {}})"), HasSubstr("'results'"));
+  EXPECT_THAT(error_of(std::string(1000, '[')), HasSubstr("nested"));
+  json twice = json::parse(kOne);
+  twice["results"].push_back(twice["results"][0]);
+  EXPECT_THAT(error_of(twice.dump()), HasSubstr("two results of c / v / fp32"));
+  EXPECT_THROW(read_record_view("/nowhere/r.json"), Error);
+}
+
+// Every field in turn gets every wrong type: an Error of one line or a record, nothing else.
+TEST(RecordView, SurvivesWrongTypesEverywhere) {
+  const json whole = json::parse(kOne).flatten();
+  int refused = 0;
+  for (const auto& [pointer, old] : whole.items())
+    for (const json& wrong : {json("x"), json(1.5), json(true), json::array({1}), json::object({{"a", 1}})}) {
+      json changed = json::parse(kOne);
+      changed[json::json_pointer(pointer)] = wrong;
+      const std::string message = error_of(changed.dump());
+      refused += !message.empty();
+      EXPECT_EQ(message.find('\n'), std::string::npos);
+    }
+  EXPECT_GT(refused, 50);
+}
+
+}  // namespace
+}  // namespace ulpscope
