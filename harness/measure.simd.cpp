@@ -39,18 +39,18 @@ struct Running {
 // |error| in ULP of the output format at the true value r. 2^floor(log2 |r|) is r's exponent field alone, and
 // 2^(precision-1) over that is a subtraction of fields.
 inline __attribute__((always_inline)) void in_ulp(const F64x4& abs_e, const F64x4& r, const F64x4& min_normal,
-                                                  long long inverse_bits, F64x4& ulp) {
+                                                  unsigned long long inverse_bits, F64x4& ulp) {
   F64x4 power = (F64x4)((I64x4)r & kExponentBits);
   power = ULPSCOPE_MAX(power, min_normal);
-  ulp = abs_e * (F64x4)(inverse_bits - (I64x4)power);
+  ulp = abs_e * (F64x4)(inverse_bits - (U64x4)power);
 }
-inline long long inverse_bits_of(int precision) {
-  return static_cast<long long>(2046 + precision - 1) << 52;
+inline unsigned long long inverse_bits_of(int precision) {
+  return static_cast<unsigned long long>(2046 + precision - 1) << 52;
 }
 
 // Vectors go by reference: by value they would depend on the instruction set's calling convention.
 inline __attribute__((always_inline)) void quarter(const F64x4& min_normal, const F64x4& magic,
-                                                   long long inverse_bits, const F64x4& threshold,
+                                                   unsigned long long inverse_bits, const F64x4& threshold,
                                                    const float* candidate, const double* value,
                                                    const double* magnitude, const double* tile_threshold,
                                                    Running& run, F64x4& ulp) {
@@ -98,7 +98,7 @@ void scan_block(const MeasureScale& k, const BlockInput& in, const double* tile_
   const F64x4 zero = {};
   const F64x4 min_normal = zero + k.min_normal, magic = zero + k.sum_magic,
               threshold = zero + threshold_value;
-  const long long inverse_bits = inverse_bits_of(k.precision);
+  const unsigned long long inverse_bits = inverse_bits_of(k.precision);
   constexpr double kLowest = 1.0 / (1 << -kUlpMinExp) * (1 - 0x1p-7), kHighest = 0x1p300;
   static_assert(kUlpMaxExp == 300);
   const I32x8 lowest = I32x8{} + high_word(kLowest), highest = I32x8{} + high_word(kHighest);
@@ -178,7 +178,7 @@ void scan_block(const MeasureScale& k, const BlockInput& in, const double* tile_
 }
 
 void detail_block(const MeasureScale& k, const BlockInput& in, BlockDetail& out) {
-  const long long inverse_bits = inverse_bits_of(k.precision);
+  const unsigned long long inverse_bits = inverse_bits_of(k.precision);
   double max_ulp = 0, max_headroom = 0;
   std::int64_t within = 0, bounded = 0;
   for (int i = 0; i < in.n; ++i) {
@@ -188,7 +188,8 @@ void detail_block(const MeasureScale& k, const BlockInput& in, BlockDetail& out)
     out.scaled[i] = e > 0 ? e / s : 0;
     double power = __builtin_bit_cast(double, __builtin_bit_cast(long long, r) & kExponentBits);
     power = ULPSCOPE_MAX(power, k.min_normal);
-    const double ulp = e * __builtin_bit_cast(double, inverse_bits - __builtin_bit_cast(long long, power));
+    const double ulp =
+        e * __builtin_bit_cast(double, inverse_bits - __builtin_bit_cast(unsigned long long, power));
     max_ulp = ULPSCOPE_MAX(ulp, max_ulp);
     const bool has_bound = s < k.overflow_s;
     const double bound = has_bound ? s * k.per_s + k.absolute : kInfinity;
