@@ -1,0 +1,67 @@
+// ulpscope report RECORD: the record for people and for other programs, all sinks at once.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <set>
+
+#include "harness/commands.hpp"
+#include "harness/io/atomic_file.hpp"
+#include "reference/error.hpp"
+#include "reports/render.hpp"
+
+namespace ulpscope {
+namespace {
+
+struct Options {
+  std::string record, markdown, junit, sarif, csv, json;
+};
+
+struct Sink {
+  std::string path, text;
+};
+
+/// No sink may replace the record or another sink.
+void check_paths(const std::string& record, const std::vector<Sink>& sinks) {
+  std::set<std::string> taken{std::filesystem::weakly_canonical(record).string()};
+  for (const Sink& sink : sinks)
+    if (sink.path != "-" && !taken.insert(std::filesystem::weakly_canonical(sink.path).string()).second)
+      throw Error("'" + sink.path + "' would be written over: give every output a file of its own");
+}
+
+int run(const Options& o) {
+  const RecordView record = read_record_view(o.record);
+  std::vector<Sink> sinks;
+  auto add = [&](const std::string& path, const auto& render) {
+    if (!path.empty()) sinks.push_back({path, render()});
+  };
+  add(o.markdown, [&] { return render_markdown(record); });
+  add(o.junit, [&] { return render_junit(record); });
+  add(o.sarif, [&] { return render_sarif(record); });
+  add(o.csv, [&] { return render_csv(record); });
+  add(o.json, [&] { return render_json(record); });
+  if (sinks.empty()) sinks.push_back({"-", render_markdown(record)});
+  check_paths(o.record, sinks);
+  for (const Sink& sink : sinks)
+    if (sink.path == "-")
+      std::fwrite(sink.text.data(), 1, sink.text.size(), stdout);
+    else
+      write_text(sink.path, sink.text);
+  return 0;
+}
+
+const RegisterCommand registered(60, [](CLI::App& app, int& exit_code) {
+  auto o = std::make_shared<Options>();
+  CLI::App* sub = app.add_subcommand("report", "Render a record: Markdown, JUnit, SARIF, CSV, JSON");
+  sub->add_option("RECORD", o->record, "A record that run or judge wrote")->required();
+  sub->add_option("--markdown", o->markdown,
+                  "Markdown for a pull request (- for standard output; the default)");
+  sub->add_option("--junit", o->junit, "JUnit XML");
+  sub->add_option("--sarif", o->sarif, "SARIF 2.1.0");
+  sub->add_option("--csv", o->csv, "CSV");
+  sub->add_option("--json", o->json, "The record itself, in standard layout");
+  sub->callback([o, &exit_code] { exit_code = run(*o); });
+});
+
+}  // namespace
+}  // namespace ulpscope
