@@ -199,8 +199,12 @@ std::vector<Case> load_cases(const std::string& path) {
   std::vector<fs::path> files;
   const bool folder = fs::is_directory(path, ignored);
   if (folder) {
-    for (const auto& entry : fs::recursive_directory_iterator(path))
-      if (entry.is_regular_file() && entry.path().extension() == ".toml") files.push_back(entry.path());
+    for (auto at = fs::recursive_directory_iterator(path); at != fs::recursive_directory_iterator(); ++at) {
+      const fs::path& file = at->path();
+      if (at->is_directory() && (file.filename() == "budgets" || file.filename() == "suites"))
+        at.disable_recursion_pending();  // files beside the cases, of other kinds
+      if (at->is_regular_file() && file.extension() == ".toml") files.push_back(file);
+    }
     std::sort(files.begin(), files.end());
     if (files.empty()) throw Error("'" + path + "' holds no *.toml: name a folder of cases, such as cases");
   } else {

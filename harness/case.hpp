@@ -65,7 +65,7 @@ void check_case(const Case& c);
 /// The cases in a TOML text; `file` is what messages call it, `stem` the first part of the names.
 std::vector<Case> parse_cases(std::string_view toml, const std::string& file, const std::string& stem);
 
-/// Reads every *.toml under a folder, or one file. Throws Error with file, line and the offending key (and a
+/// Reads every *.toml under a folder (its `budgets` and `suites` apart), or one file. Throws Error with file, line and the offending key (and a
 /// suggestion), also if two cases have one name.
 std::vector<Case> load_cases(const std::string& path);
 

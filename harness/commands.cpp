@@ -5,14 +5,14 @@
 
 namespace ulpscope {
 namespace {
-std::map<int, AddCommand>& by_position() {
-  static std::map<int, AddCommand> list;
+std::multimap<int, AddCommand>& by_position() {
+  static std::multimap<int, AddCommand> list;
   return list;
 }
 }  // namespace
 
 RegisterCommand::RegisterCommand(int position, AddCommand add) {
-  by_position()[position] = std::move(add);
+  by_position().emplace(position, std::move(add));
 }
 
 const std::vector<AddCommand>& commands() {

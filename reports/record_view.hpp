@@ -60,6 +60,7 @@ struct ResultView {
   std::optional<double> bit_identical;        // share of the replayed outputs
   std::int64_t replayed_outputs = 0;
   std::optional<bool> whole_output_replayed, runs_identical;
+  std::optional<bool> batch_identical;  // the same bits in several batch sizes and positions
   std::int64_t runs_differing = 0;
   std::optional<ErrorView> error;
   std::optional<double> bound, expected_max;
