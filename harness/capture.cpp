@@ -136,6 +136,12 @@ void write_capture(const std::string& path, const Capture& c) {
         {{"member", member}, {"begin", c.windows[i].begin}, {"count", c.windows[i].bits.size()}});
     members.push_back({member, view, ""});
   }
+  json inputs = json::object();
+  for (auto [name, tensor] : {std::pair{"a", &c.a}, {"b", &c.b}, {"bias", &c.bias}})
+    if (tensor->data) {
+      inputs[name] = "input_" + std::string(name) + ".npy";
+      members.push_back({inputs[name], tensor->view(), ""});
+    }
   const json meta{
       {"schema", kSchema},
       {"case",
@@ -164,6 +170,7 @@ void write_capture(const std::string& path, const Capture& c) {
       {"status", c.status},
       {"reason", c.reason},
       {"outputs", outputs},
+      {"inputs", inputs},
       {"windows", windows}};
   members[0] = {kMeta, {}, meta.dump(1, ' ', false, json::error_handler_t::replace) + "\n"};
   write_npz(path, members);
@@ -214,6 +221,23 @@ Capture assemble_capture(std::string_view meta_text, const std::string& name,
   c.reason = f.text("reason");
   const std::int64_t outputs = lower(c.test.problem).outputs();
   if (f.count("outputs") != outputs) f.fail("its number of outputs is not its case's");
+  if (meta.contains("inputs")) {
+    const json& stored = f.at("inputs");
+    if (!stored.is_object()) f.fail("'inputs' must be an object");
+    const Problem& p = c.test.problem;
+    auto read = [&](const char* key, Tensor& t, const Shape& shape) {
+      if (!stored.contains(key)) return;
+      t = array(f.object("inputs").text(key));
+      if (t.dtype != c.test.in || t.shape != shape)
+        f.fail(std::string("its operand '") + key + "' is " + name_of(t.dtype) + " " + to_string(t.shape) +
+               ", its case says " + name_of(c.test.in) + " " + to_string(shape));
+    };
+    read("a", c.a, p.a);
+    read("b", c.b, p.b);
+    if (p.params.bias) read("bias", c.bias, bias_shape(p));
+    if (c.a.data && ((!p.b.empty() && !c.b.data) || (p.params.bias && !c.bias.data)))
+      f.fail("it holds some of its operands, but not all");
+  }
   if (!f.at("windows").is_array()) f.fail("'windows' must be a list");
   for (const json& item : f.at("windows")) {
     const Fields w(item, name);

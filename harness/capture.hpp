@@ -37,9 +37,12 @@ struct Capture {
   bool declared_nondeterministic = false;
   std::int64_t unwritten = 0;  // outputs still poisoned after both runs
   bool guards_intact = true;
-  std::string effective_mode;   // by a probe; "": not probed
-  std::string status = "ok";    // "ok", "skipped", "error"
-  std::string reason;           // of skipped and error
+  std::string effective_mode;  // by a probe; "": not probed
+  std::string status = "ok";   // "ok", "skipped", "error"
+  std::string reason;          // of skipped and error
+  // The operands themselves, for results whose inputs no case can make again (dumps of other programs); all
+  // three may be empty. With them the case's fills mean nothing.
+  Tensor a, b, bias;
   std::vector<Window> windows;  // one window covering everything when the output is stored whole
 };
 

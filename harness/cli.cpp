@@ -1,12 +1,15 @@
 #include "harness/cli.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 
 #include "harness/command_line.hpp"
 #include "harness/commands.hpp"
+#include "harness/suggest.hpp"
 #include "harness/version.hpp"
+#include "reference/error.hpp"
 
 namespace ulpscope {
 
@@ -19,6 +22,12 @@ int run_cli(int argc, char** argv) {
   set_command_line(argc, argv);
   for (auto& add : commands()) add(app, exit_code);
   try {
+    if (argc > 1 && argv[1][0] != '-') {
+      std::vector<std::string> names;
+      for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+      if (std::find(names.begin(), names.end(), argv[1]) == names.end())
+        throw Error("unknown command '" + std::string(argv[1]) + "'" + suggestion(argv[1], names));
+    }
     app.parse(argc, argv);
     return exit_code;
   } catch (const CLI::ParseError& e) {

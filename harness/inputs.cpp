@@ -56,21 +56,26 @@ Operands Inputs::operands() const {
   return {a.view(), b.view(), bias.view()};
 }
 
-Inputs make_inputs(const Case& c, int threads) {
-  const CaseFills fills = resolve_fills(c);
-  Inputs inputs;
+Inputs inputs_from(Tensor a, Tensor b, Tensor bias, int threads) {
+  Inputs inputs{std::move(a), std::move(b), std::move(bias), "", "", "", ""};
   std::string text;
-  auto add = [&](const TensorFill& fill, Tensor& t, std::string& hash) {
-    if (!fill.present) return;
-    t = make(fill, threads);
+  auto add = [&](const Tensor& t, std::string& hash) {
+    if (!t.data) return;
     hash = hash_bytes(t.data.get(), t.view().bytes(), threads);
     text += std::string(name_of(t.dtype)) + " " + to_string(t.shape) + " " + hash + "\n";
   };
-  add(fills.a, inputs.a, inputs.hash_a);
-  add(fills.b, inputs.b, inputs.hash_b);
-  add(fills.bias, inputs.bias, inputs.hash_bias);
+  add(inputs.a, inputs.hash_a);
+  add(inputs.b, inputs.hash_b);
+  add(inputs.bias, inputs.hash_bias);
   inputs.hash = hex(XXH3_128bits(text.data(), text.size()));
   return inputs;
+}
+
+Inputs make_inputs(const Case& c, int threads) {
+  const CaseFills fills = resolve_fills(c);
+  auto tensor = [&](const TensorFill& fill) { return fill.present ? make(fill, threads) : Tensor{}; };
+  Tensor a = tensor(fills.a), b = tensor(fills.b), bias = tensor(fills.bias);
+  return inputs_from(std::move(a), std::move(b), std::move(bias), threads);
 }
 
 }  // namespace ulpscope

@@ -42,6 +42,9 @@ CaseFills resolve_fills(const Case& c);
 /// Elements [begin, begin + count) of a tensor into `out`; begin is even. Same bits whatever the threads.
 void fill_tensor(const TensorFill& fill, std::int64_t begin, std::int64_t count, void* out, int threads = 0);
 
+/// Tensors that came from elsewhere, with the same hashes; b and bias may be empty.
+Inputs inputs_from(Tensor a, Tensor b, Tensor bias, int threads = 0);
+
 /// Hash of any byte range as above; independent of threads.
 std::string hash_bytes(const void* data, std::size_t bytes, int threads = 0);
 

@@ -121,14 +121,16 @@ std::optional<bool> replays_whole(const Capture& capture, const Plan& plan, cons
 
 const Inputs& inputs_of(const Capture& capture, InputsCache& cache, int threads) {
   const std::string text = to_string(capture.test);
-  if (cache.case_text != text) {
+  if (capture.a.data) {
+    cache = {"", inputs_from(capture.a, capture.b, capture.bias, threads)};
+  } else if (cache.case_text != text) {
     cache = {};
     cache.inputs = make_inputs(capture.test, threads);
     cache.case_text = text;
   }
   if (cache.inputs.hash != capture.input_hash)
-    throw Error("the inputs made here are not those of the capture (hash " + cache.inputs.hash +
-                ", recorded " + capture.input_hash + "): it was made by another version, or altered");
+    throw Error("the inputs here are not those the capture was made with (hash " + cache.inputs.hash +
+                ", recorded " + capture.input_hash + "): it comes from another version, or was altered");
   return cache.inputs;
 }
 

@@ -98,7 +98,9 @@ class CaseRun {
     if (limit_ < 0) limit_ = magnitude_limit(c_, operands_, options_.threads);
     for (std::size_t next = 0; next < jobs.size();) {
       std::vector<Running> batch;
-      const std::int64_t bytes = c_.outputs() * size_of(test_.out);
+      // Beside a further output there must be room to probe: constant operands, and an output of theirs.
+      const std::int64_t bytes =
+          2 * c_.outputs() * size_of(test_.out) + (c_.a_size + c_.b_size) * size_of(test_.in);
       while (next < jobs.size() && batch.size() < 32 && (batch.empty() || executor.free_bytes() >= bytes)) {
         Running r = launch(executor, jobs[next++]);
         if (r.candidate.output >= 0) {

@@ -24,8 +24,9 @@ int judge_them(const Arguments& a) {
   Progress progress;
   const Record record = judge_captures(a.paths, replay, a.threads, command_line(),
                                        [&](const std::string& line) { progress.say(line); });
-  if (!a.json.empty()) write_record(a.json, record);
   std::fputs(render_table(record).c_str(), stdout);
+  std::fflush(stdout);  // shown even if the record cannot be written
+  if (!a.json.empty()) write_record(a.json, record);
   if (!a.json.empty()) std::printf("record: %s\n", a.json.c_str());
   return exit_code_of(record);
 }

@@ -58,8 +58,9 @@ int run(Arguments& a) {
   Progress progress;
   a.options.progress = [&](const std::string& line) { progress.say(line); };
   const Record record = run_cases(cases, a.options);
-  if (!a.json.empty()) write_record(a.json, record);
   std::fputs(render_table(record).c_str(), stdout);
+  std::fflush(stdout);  // shown even if the record cannot be written
+  if (!a.json.empty()) write_record(a.json, record);
   if (!a.json.empty()) std::printf("record: %s\n", a.json.c_str());
   return exit_code_of(record);
 }
