@@ -88,7 +88,7 @@ TEST(BadInput, EndsInOneClearLineAndExitTwo) {
       // arguments
       {"", "subcommand"},
       {"rum", "did you mean 'run'"},
-      {"run", "CASE"},
+      {"run", "say what to run"},
       {"run 'gemm 2x3 * 3x4' --threads 0", "threads"},
       {"run 'gemm 2x3 * 3x4' --threads many", "threads"},
       {"run 'gemm 2x3 * 3x4' --mode fp23", "unknown mode 'fp23'"},

@@ -27,7 +27,7 @@ struct Capture {
   std::string executed;        // "device", "host", "recorded"
   nlohmann::json environment;  // harness/environment.hpp
   std::string input_hash,
-      output_hash;                  // output_hash covers the whole output, even when only windows are kept
+      output_hash;                  // covers the whole output, even when only windows are kept; "": unknown
   bool runs_identical = true;       // two runs compared in bits before anything else
   std::int64_t runs_differing = 0;  // outputs that differed between the two runs
   double device_ms = 0;
