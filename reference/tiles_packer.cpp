@@ -141,9 +141,15 @@ void TilePacker::find_runs(Side side) {
       run.address_step = address[last] - address[first];
       for (std::size_t n = 0; n < coupled; ++n)
         run.coordinate_step[n] = quotient_[n][last] - quotient_[n][first];
-      const bool forward = std::all_of(run.coordinate_step.begin(), run.coordinate_step.end(),
-                                       [](std::int64_t step) { return step >= 0; });
-      for (; forward && last < address.size(); ++last) {
+      if (std::any_of(run.coordinate_step.begin(), run.coordinate_step.end(),
+                      [](std::int64_t step) { return step < 0; })) {
+        // The row ends here (a tile may begin with a row's last position): alone, it steps nowhere.
+        run.address_step = 1;
+        run.coordinate_step = {};
+        runs.push_back(run);
+        continue;
+      }
+      for (; last < address.size(); ++last) {
         bool even = address[last] - address[last - 1] == run.address_step;
         for (std::size_t n = 0; n < coupled; ++n)
           even = even && residue_[n][last] == residue_[n][first] &&

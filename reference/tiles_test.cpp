@@ -135,6 +135,35 @@ TEST_P(TilesOfEveryOperator, PackTheTermsOfTheirOutputs) {
   }
 }
 
+// The sum over each output's packed terms, against terms_of.
+void check_sums(const Problem& q, TileShape shape, Random& pick) {
+  const Contraction c = lower(q);
+  const Tensor a = random_tensor(DType::f32, c.a_size, pick), b = random_tensor(DType::f32, c.b_size, pick);
+  const TileGrid grid(c, 0, c.outputs(), shape);
+  TilePacker packer(grid, {a.view(), b.view(), {}});
+  TermBlock terms(c);
+  terms.assign_range(0, c.terms());
+  std::vector<double> lanes(static_cast<std::size_t>(c.terms() * (shape.lanes + 7) / 8 * 8)),
+      columns(static_cast<std::size_t>(c.terms() * shape.columns));
+  for (Int i = 0; i < grid.tiles(); ++i) {
+    const Tile tile = grid.tile(i);
+    packer.move_to(tile);
+    packer.pack(Side::lanes, terms, 8, lanes.data());
+    packer.pack(Side::columns, terms, 1, columns.data());
+    for (Int l = 0; l < tile.lanes; ++l)
+      for (Int u = 0; u < tile.columns; ++u) {
+        double sum = 0, expected = 0;
+        for (Int t = 0; t < c.terms(); ++t)
+          sum += lanes[static_cast<std::size_t>((l / 8 * c.terms() + t) * 8 + l % 8)] *
+                 columns[static_cast<std::size_t>(u * c.terms() + t)];
+        const Int o =
+            packer.lane_out()[static_cast<std::size_t>(l)] + packer.column_out()[static_cast<std::size_t>(u)];
+        for (const Term& t : terms_of(c, o)) expected += a.view().at(t.a) * b.view().at(t.b);
+        ASSERT_EQ(sum, expected) << to_string(q) << " output " << o;
+      }
+  }
+}
+
 // Long rows take the paths that copy stretches; large strides, dilations and paddings cut them.
 TEST(Tiles, LongRowsAreCopiedRight) {
   Random pick{std::mt19937_64(12)};
@@ -150,31 +179,21 @@ TEST(Tiles, LongRowsAreCopiedRight) {
     q.a = {2, 3, in};
     q.b = trial % 3 == 2 ? Shape{2, 2, out} : trial % 3 == 1 ? Shape{3, 2, k} : Shape{2, 3, k};
     if (trial % 3 == 2) q.params.target = {k};
-    const Contraction c = lower(q);
-    const Tensor a = random_tensor(DType::f32, c.a_size, pick), b = random_tensor(DType::f32, c.b_size, pick);
-    const TileGrid grid(c, 0, c.outputs(), {64, 2});
-    TilePacker packer(grid, {a.view(), b.view(), {}});
-    TermBlock terms(c);
-    terms.assign_range(0, c.terms());
-    std::vector<double> lanes(static_cast<std::size_t>(c.terms() * 64)),
-        columns(static_cast<std::size_t>(c.terms() * 2));
-    for (Int i = 0; i < grid.tiles(); ++i) {
-      const Tile tile = grid.tile(i);
-      packer.move_to(tile);
-      packer.pack(Side::lanes, terms, 8, lanes.data());
-      packer.pack(Side::columns, terms, 1, columns.data());
-      for (Int l = 0; l < tile.lanes; ++l)
-        for (Int u = 0; u < tile.columns; ++u) {
-          double sum = 0, expected = 0;
-          for (Int t = 0; t < c.terms(); ++t)
-            sum += lanes[static_cast<std::size_t>((l / 8 * c.terms() + t) * 8 + l % 8)] *
-                   columns[static_cast<std::size_t>(u * c.terms() + t)];
-          for (const Term& t : terms_of(c, packer.lane_out()[static_cast<std::size_t>(l)] +
-                                               packer.column_out()[static_cast<std::size_t>(u)]))
-            expected += a.view().at(t.a) * b.view().at(t.b);
-          ASSERT_EQ(sum, expected) << to_string(q);
-        }
-    }
+    check_sums(q, {64, 2}, pick);
+  }
+}
+
+// Tiles begin anywhere in a row, at its last position too; whatever the row's length, stretches end with it.
+TEST(Tiles, MayBeginAnywhereInARow) {
+  Random pick{std::mt19937_64(13)};
+  for (Int row = 7; row < 40; ++row) {
+    Problem q;
+    q.params.op = "conv2d";
+    q.params.padding = {0, pick(0, 1), 0};
+    q.a = {2, 2, 40, row};
+    q.b = {1, 2, 1, 3};
+    check_sums(q, {64, 1}, pick);
+    if (HasFatalFailure()) return;
   }
 }
 
