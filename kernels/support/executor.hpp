@@ -78,6 +78,11 @@ class Executor {
   virtual std::vector<double> run_constant(const Variant& variant, const LaunchArgs& args, double a, double b,
                                            const std::vector<std::int64_t>& outputs) = 0;
 
+  /// One launch on other operands of the same shapes and dtypes, which must be dense; the bits of every output,
+  /// right-aligned, go to `bits`. For probes. The inputs set before are intact afterwards.
+  virtual void run_once(const Variant& variant, const LaunchArgs& args, const Operands& operands,
+                        std::uint32_t* bits) = 0;
+
   /// Starts copying the same strip of several kept outputs to the host; two slots, 0 and 1, so that one can
   /// be filled while the other is read. finish_copy waits and returns one dense array of strip.count()
   /// elements (the storage format of the output's dtype) per output, valid until the slot is used again.

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
+#include <numeric>
 #include <random>
 #include <set>
 
@@ -101,11 +103,47 @@ class Prober {
     return plans;
   }
 
+  // Plans that agree most on the first outputs: the others need no replay of all.
+  std::vector<bool> best_on_few(const std::vector<Plan>& plans, const Operands& operands,
+                                const std::vector<std::uint32_t>& got) const {
+    const auto few = std::min<std::int64_t>(2048, std::ssize(got));
+    std::vector<std::uint32_t> want(static_cast<std::size_t>(few));
+    std::vector<std::int64_t> equal;
+    for (const Plan& plan : plans) {
+      replay(plan, target_contraction(), operands, 0, few, want.data(), options_.threads);
+      equal.push_back(std::inner_product(want.begin(), want.end(), got.begin(), std::int64_t{0},
+                                         std::plus<>(), std::equal_to<>()));
+    }
+    std::vector<bool> standing;
+    for (const std::int64_t n : equal) standing.push_back(n == *std::max_element(equal.begin(), equal.end()));
+    return standing;
+  }
+
+  // A plan's text, the same for plans that cannot differ: a product that is exact, or that nothing is added
+  // to before it is rounded, makes no difference between fma and mul_add.
+  std::string function_of(Plan plan) const {
+    if (plan.arithmetic.step != Step::mul_add) return to_string(plan);
+    const Program program = compile(plan, reduction_axes(target_contraction()));
+    const bool alone = std::all_of(program.ops.begin(), program.ops.end(), [](const Op& op) {
+      return op.kind == OpKind::chain ? op.to - op.from == 1 : op.kind != OpKind::extend;
+    });
+    const int width = bench_.has_second_operand()
+                          ? info(plan.operands.a).precision + info(plan.operands.b).precision
+                          : info(plan.operands.a).precision;
+    if (width <= info(plan.arithmetic.product).precision ||
+        (alone && plan.arithmetic.product == plan.arithmetic.accumulator)) {
+      plan.arithmetic.step = Step::fma;
+      plan.arithmetic.product = plan.arithmetic.accumulator;
+    }
+    return to_string(plan);
+  }
+
   // Random operands, every output, every plan still standing; which one agrees most.
   std::size_t falsify(const std::vector<Plan>& plans) {
     const Contraction& c = target_contraction();
     std::vector<std::int64_t> agreeing_outputs(plans.size());
     std::vector<std::uint32_t> got(static_cast<std::size_t>(c.outputs())), want(got.size());
+    std::vector<bool> standing;
     for (int launch = 0; launch < options_.random_launches; ++launch) {
       const Tensor a = random(c.a_size, launch), b = random(std::max<std::int64_t>(c.b_size, 1), launch);
       Tensor bias = make_tensor(DType::f32, {std::max<std::int64_t>(c.bias_size, 1)});
@@ -113,7 +151,9 @@ class Prober {
       const Operands operands{a.view(), b.view(), bias.view()};
       bench_.run_all(operands, got.data());
       result_.outputs += c.outputs();
+      if (launch == 0) standing = best_on_few(plans, operands, got);
       for (std::size_t i = 0; i < plans.size(); ++i) {
+        if (!standing[i]) continue;
         replay(plans[i], c, operands, 0, c.outputs(), want.data(), options_.threads);
         for (std::size_t o = 0; o < got.size(); ++o) agreeing_outputs[i] += got[o] == want[o];
       }
@@ -123,7 +163,13 @@ class Prober {
     if (best == agreeing_outputs.end()) return which;
     result_.outputs_agreeing = *best;
     result_.plan = to_string(plans[which]);
-    if (std::count(agreeing_outputs.begin(), agreeing_outputs.end(), *best) > 1 && *best == result_.outputs)
+    if (*best == result_.outputs) {
+      std::set<std::string> different;
+      for (std::size_t i = 0; i < plans.size(); ++i)
+        if (agreeing_outputs[i] == *best) different.insert(function_of(plans[i]));
+      result_.plans_agreeing = std::ssize(different);
+    }
+    if (result_.plans_agreeing > 1)
       result_.notes.push_back("several plans give every bit; this one shortens least");
     return which;
   }

@@ -61,6 +61,7 @@ struct ProbeResult {
   std::int64_t terms = 0, terms_covered = 0;       // terms that took part in a pair
   std::int64_t outputs = 0, outputs_agreeing = 0;  // of the random launches
   std::int64_t candidates = 0;                     // plans compared with the masks
+  std::int64_t plans_agreeing = 0;                 // plans that gave every bit of the random launches
   std::vector<std::string> notes;
 };
 
