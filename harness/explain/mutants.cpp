@@ -34,6 +34,7 @@ class Maker {
     taps();
     weight_layouts();
     geometry();
+    geometry_of_all();
     channels();
     layouts();
     shifts();
@@ -161,6 +162,54 @@ class Maker {
         m.red[x].coupling.offset -= k.divisor;
         return --m.red[x].coupling.extent > 0;
       });
+    }
+  }
+
+  // The same mistake along every spatial axis at once, and data moved by one place inside the tensor.
+  void geometry_of_all() {
+    std::vector<std::size_t> coupled;
+    for (std::size_t x = 0; x < c_.red.size(); ++x)
+      if (c_.red[x].coupling.out_axis >= 0) coupled.push_back(x);
+    if (coupled.size() > 1) {
+      for (const std::int64_t dilation : {1, 2, 3, 4})
+        add("wrong_dilation", fmt::format("dilation {} along every spatial axis", dilation),
+            [&](Contraction& m) {
+              bool changed = false;
+              for (const std::size_t x : coupled) {
+                Coupling& k = m.red[x].coupling;
+                changed |= std::abs(k.r_mul) != dilation && m.red[x].size > 1;
+                k.r_mul = k.r_mul < 0 ? -dilation : dilation;
+              }
+              return changed;
+            });
+      for (const std::int64_t by : {1, -1, 2, -2})
+        add(std::abs(by) == 1 ? "shift_by_one" : "wrong_padding",
+            fmt::format("the input is read {} further along every spatial axis", by), [&](Contraction& m) {
+              for (const std::size_t x : coupled) m.red[x].coupling.offset += by;
+              return true;
+            });
+      add("padding_ignored", "padding is ignored along every spatial axis", [&](Contraction& m) {
+        bool changed = false;
+        for (const std::size_t x : coupled) {
+          changed |= m.red[x].coupling.offset != 0;
+          m.red[x].coupling.offset = 0;
+        }
+        return changed;
+      });
+    }
+    for (const std::size_t x : coupled) {
+      add("shift_by_one",
+          "the input is read one position further along " + c_.red[x].name + ", zeros at its end",
+          [&](Contraction& m) {
+            m.a_offset += m.red[x].coupling.a_stride;
+            return --m.red[x].coupling.extent > 0;
+          });
+      add("shift_by_one",
+          "the input is read one position back along " + c_.red[x].name + ", zeros at its start",
+          [&](Contraction& m) {
+            m.red[x].coupling.offset -= m.red[x].coupling.divisor;
+            return --m.red[x].coupling.extent > 0;
+          });
     }
   }
 

@@ -24,16 +24,6 @@ struct Pair {
   Format a, b;
 };
 
-bool same_data(const TensorView& t, Format f, Format g) {
-  if (f == g || !t.data) return true;
-  for (std::int64_t i = 0; i < t.size(); ++i) {
-    const auto x = static_cast<float>(t.at(i));
-    const float p = shorten(f, x), q = shorten(g, x);
-    if (!(p == q || (std::isnan(p) && std::isnan(q)))) return false;
-  }
-  return true;
-}
-
 Operands shortened_operands(const Operands& o, Format a, Format b, std::vector<Tensor>& keep) {
   Operands r = o;
   keep.push_back(shortened(o.a, a));
@@ -418,33 +408,6 @@ class Side {
 };
 
 }  // namespace
-
-Tensor shortened(const TensorView& t, OperandFormat format) {
-  Tensor r = make_tensor(DType::f32, t.shape);
-  float* x = r.as<float>();
-  const std::int64_t n = t.size();
-  for (std::int64_t i = 0; i < n; ++i) x[i] = static_cast<float>(t.at(i));
-  if (format != OperandFormat::fp32) shorten(format, x, static_cast<std::size_t>(n));
-  return r;
-}
-
-bool holds_all(const TensorView& t, OperandFormat format) {
-  return same_data(t, format, OperandFormat::fp32);
-}
-
-Truth truth_of(const Contraction& c, const Operands& operands, DType out, int threads) {
-  Truth t;
-  t.out = out;
-  const auto n = static_cast<std::size_t>(c.outputs());
-  t.value.resize(n);
-  t.magnitude.resize(n);
-  t.rounded.resize(n);
-  ExactOptions options;
-  options.out = out;
-  options.threads = threads;
-  exact(c, operands, options, 0, c.outputs(), {t.value.data(), t.magnitude.data(), t.rounded.data()});
-  return t;
-}
 
 SideReport explain_side(const ExplainRequest& request, const SideInput& side, const Truth& truth) {
   return Side(request, side, truth)();

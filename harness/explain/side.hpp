@@ -26,7 +26,7 @@ SideReport explain_side(const ExplainRequest& request, const SideInput& side, co
 /// A copy of a tensor with every element shortened (fp32 out); the tensor itself for fp32.
 Tensor shortened(const TensorView& t, OperandFormat format);
 
-/// Whether shortening changes no element.
-bool holds_all(const TensorView& t, OperandFormat format);
+/// Whether two roundings leave the same data.
+bool same_data(const TensorView& t, OperandFormat f, OperandFormat g);
 
 }  // namespace ulpscope
