@@ -79,9 +79,13 @@ std::string cause_of(const SideReport& c, const SideReport* r, std::string& why)
     if (exact) why = "the candidate shortened its operands to " + operands_words(c);
     return of_c < of_r ? "candidate_precision" : "reference_precision";
   }
-  if (exact) {
-    why = "full operands; the accumulator's roundings are all that is left";
+  if (exact && c.plan) {
+    why = "full operands; the accumulator's roundings are all that is left: `" + *c.plan + "`";
     return "accumulator";
+  }
+  if (exact) {
+    why = "full operands, within what accumulation can do; but no plan gives its bits, so none is proved";
+    return "unexplained";
   }
   if (c.dtype != r->dtype) {
     why = fmt::format("the same operands, but results written as {} and {}", name_of(c.dtype),
@@ -102,10 +106,14 @@ std::string cause_of(const SideReport& c, const SideReport* r, std::string& why)
     why = fmt::format("the same operands, another accumulator or step: `{}` and `{}`", *c.plan, *r->plan);
     return "accumulator";
   }
+  // An order is a cause only where both are known to the bit: within a bound, much else fits.
   why = fmt::format(
-      "the same operand rounding, no plan found for the {}: what is left is within accumulation's bound",
-      c.plan ? "reference" : "candidate");
-  return "accumulation_order";
+      "the same operand rounding, and within what accumulation can do; but no plan gives the bits of the {}, "
+      "so no order is proved",
+      c.plan    ? "reference"
+      : r->plan ? "candidate"
+                : "candidate or of the reference");
+  return "unexplained";
 }
 
 }  // namespace ulpscope

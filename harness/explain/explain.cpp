@@ -10,6 +10,7 @@
 #include "harness/explain/render.hpp"
 #include "harness/explain/side.hpp"
 #include "harness/inputs.hpp"
+#include "harness/invariance.hpp"
 #include "reference/error.hpp"
 #include "reference/plan/plan_types.hpp"
 
@@ -43,6 +44,16 @@ bool inputs_equal(const ExplainRequest& r, Rung& rung) {
   return differ.empty();
 }
 
+// The additions that give this value, of a sum short enough to try all sequences.
+std::string tree_of(const ExplainRequest& r, std::int64_t o, const TensorView& y) {
+  if (r.contraction.terms() > 8 || y.dtype != DType::f32) return "";
+  for (const char* arithmetic : {"fp32 | fma", "fp32 | mul_add"})
+    if (auto tree = sequence_that_gives(*parse_plan(arithmetic), r.contraction, r.operands, o,
+                                        static_cast<std::uint32_t>(y.bits_at(o))))
+      return *tree;
+  return "";
+}
+
 void compare_repeats(const ExplainRequest& r, const Truth& truth, Explanation& e, Rung& rung) {
   rung.name = "deterministic";
   if (r.repeats.empty()) {
@@ -59,7 +70,11 @@ void compare_repeats(const ExplainRequest& r, const Truth& truth, Explanation& e
     for (std::int64_t i = 0; i < y.size(); ++i) {
       if (d.output.view().bits_at(i) == y.bits_at(i) && d.output.dtype == y.dtype) continue;
       const double a = y.at(i), b = d.output.view().at(i);
-      if (p.differing++ == 0) p.first_index = i, p.first_a = a, p.first_b = b;
+      if (p.differing++ == 0) {
+        p.first_index = i, p.first_a = a, p.first_b = b;
+        p.tree_a = tree_of(r, i, y);
+        p.tree_b = tree_of(r, i, d.output.view());
+      }
       const double limit =
           u * truth.magnitude[static_cast<std::size_t>(i)] / std::abs(r.contraction.divisor) +
           2 * ulp_at(y.dtype, std::max(std::abs(a), 1e-300));

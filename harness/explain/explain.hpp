@@ -79,6 +79,7 @@ struct Repeats {
   double spread_bound = 0;         // two correct orders cannot be further apart at any output
   bool race = false;               // beyond that
   std::vector<std::string> plans;  // one that gives each dump, "" where none was found
+  std::string tree_a, tree_b;      // additions that give the first differing output's two values, if short
 };
 
 struct Explanation {

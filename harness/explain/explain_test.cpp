@@ -3,14 +3,22 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <random>
+
 #include "harness/explain/render.hpp"
+#include "harness/io/read_tensor.hpp"
 #include "reference/plan.hpp"
-#include "reference/testing/recorded.hpp"
 
 namespace ulpscope {
 namespace {
 
-using testing::recorded_tensor;
+Tensor recorded_tensor(const std::string& file, const std::string& name) {
+  return read_tensor(std::string(ULPSCOPE_SOURCE_DIR) + "/reports/recorded/pytorch-2.11-h200/" + file +
+                     ".npz:" + name);
+}
 
 struct Seed {
   ExplainRequest r;
@@ -28,6 +36,18 @@ struct Seed {
     r.tolerance = {1e-4, 1e-4};
     r.seconds = 5;
     r.threads = 2;
+  }
+  // The first `columns` of every row: enough outputs where a mistake shows anywhere.
+  void cut(std::int64_t columns) {
+    r.contraction = slice(r.contraction, static_cast<int>(r.contraction.out.size()) - 1, 0, columns);
+  }
+  Tensor recorded(const std::string& file, const std::string& name) const {
+    const Tensor whole = recorded_tensor(file, name);
+    Tensor part = make_tensor(DType::f32, r.contraction.out_shape);
+    const std::int64_t from = whole.shape.back(), to = part.shape.back();
+    for (std::int64_t i = 0; i < part.size(); ++i)
+      part.as<float>()[i] = whole.as<float>()[i / to * from + i % to];
+    return part;
   }
   Tensor made(const std::string& plan, const Contraction& c) const {
     Tensor y = make_tensor(DType::f32, c.out_shape);
@@ -81,6 +101,119 @@ TEST(Explain, DoubleAccumulatorChangesNothingAboutTheCause) {
   const Explanation e = explain(s.r);
   EXPECT_EQ(e.cause, "reference_precision");
   EXPECT_EQ(e.candidate.plan.value_or(""), "fp32 | fma fp64");
+}
+
+TEST(Explain, TruncatedOperandsAreToldFromRoundedOnes) {
+  Seed s("conv_transpose1d_uniform", "conv_transpose1d", "x_left");
+  s.cut(128);
+  s.r.candidates = {{"rz", s.made("tf32_rz | fma", s.r.contraction)}};
+  s.r.reference = Dump{"tf32", s.recorded("conv_transpose1d_uniform", "y_left_tf32")};
+  const Explanation e = explain(s.r);
+  EXPECT_EQ(e.cause, "tie_rounding");
+  EXPECT_EQ(e.candidate.operands, "tf32_rz");
+  EXPECT_EQ(e.candidate.plan.value_or(""), "tf32_rz | fma");
+  EXPECT_EQ(e.reference->bit_identical, 1);
+}
+
+TEST(Explain, ShorterOperandsOfTheCandidateAreItsOwn) {
+  Seed s("conv_transpose1d_uniform", "conv_transpose1d", "x_left");
+  s.cut(128);
+  s.r.candidates = {{"bf16", s.made("bf16 | block 16 frac 25 rz", s.r.contraction)}};
+  s.r.reference = Dump{"tf32", s.recorded("conv_transpose1d_uniform", "y_left_tf32")};
+  const Explanation e = explain(s.r);
+  EXPECT_EQ(e.cause, "candidate_precision");
+  EXPECT_EQ(e.candidate.operands, "bf16");
+  EXPECT_EQ(e.candidate.bit_identical, 1);
+  EXPECT_EQ(e.candidate.verdict, Verdict::explained);
+  EXPECT_EQ(e.reference->operands, "tf32_rna");
+}
+
+// Mistakes against the library's recorded TF32: the reference's own rounding must not hide them.
+class Trail : public ::testing::Test {
+ protected:
+  Trail() : s("conv_transpose1d_uniform", "conv_transpose1d", "x_left") {
+    s.cut(256);
+    s.r.reference = Dump{"tf32", s.recorded("conv_transpose1d_uniform", "y_left_tf32")};
+    s.r.seconds = 0.5;
+  }
+  Tensor with_weight(const std::function<void(float*, std::int64_t)>& change) {
+    Tensor w = make_tensor(DType::f32, s.b.shape);
+    std::copy_n(s.b.as<float>(), s.b.size(), w.as<float>());
+    change(w.as<float>(), w.size());
+    Tensor y = make_tensor(DType::f32, s.r.contraction.out_shape);
+    replay(*parse_plan("fp32 | fma"), s.r.contraction, {s.a.view(), w.view(), {}}, 0, y.size(),
+           y.as<std::uint32_t>());
+    return y;
+  }
+  Explanation of(Tensor y) {
+    s.r.candidates = {{"mine", std::move(y)}};
+    Explanation e = explain(s.r);
+    EXPECT_FALSE(passes(e.candidate.verdict)) << e.candidate.why;
+    EXPECT_FALSE(e.candidate.plan) << *e.candidate.plan;
+    EXPECT_EQ(e.reference->plan.value_or(""), "tf32_rna | block 8 frac 25 rz | order c/16 kw c");
+    EXPECT_EQ(e.reference->bit_identical, 1);
+    return e;
+  }
+  std::string named(const Explanation& e) { return e.candidate.mistake ? e.candidate.mistake->name : "none"; }
+  Seed s;
+};
+
+TEST_F(Trail, FlippedTaps) {
+  const Explanation e = of(with_weight([](float* w, std::int64_t n) {
+    for (std::int64_t i = 0; i < n; i += 5) std::reverse(w + i, w + i + 5);
+  }));
+  EXPECT_EQ(e.cause, "structural");
+  EXPECT_EQ(named(e), "flipped_taps");
+}
+
+TEST_F(Trail, WeightsInTheOtherLayout) {
+  const Explanation e = of(with_weight([](float* w, std::int64_t n) {
+    const std::vector<float> old(w, w + n);  // [64, 32, 5] in memory where [32, 64, 5] belongs
+    for (std::int64_t c = 0; c < 32; ++c)
+      for (std::int64_t m = 0; m < 64; ++m)
+        for (std::int64_t k = 0; k < 5; ++k)
+          w[(c * 64 + m) * 5 + k] = old[static_cast<std::size_t>((m * 32 + c) * 5 + k)];
+  }));
+  EXPECT_EQ(e.cause, "structural");
+  EXPECT_EQ(named(e), "weight_layout");
+}
+
+TEST_F(Trail, OtherWeightsAreOtherInputs) {
+  const Explanation e = of(with_weight([](float* w, std::int64_t n) {
+    std::mt19937 rng(3);
+    for (std::int64_t i = 0; i < n; ++i) w[i] = static_cast<float>(rng()) * 0x1p-32f;
+  }));
+  EXPECT_EQ(e.cause, "inputs_differ");
+  EXPECT_EQ(named(e), "other_weights");
+}
+
+TEST_F(Trail, HalfOfTheWeightsNeverLoaded) {
+  const Explanation e = of(with_weight([](float* w, std::int64_t n) {
+    std::mt19937 rng(4);
+    for (std::int64_t i = n / 2; i < n; ++i) w[i] = 8 * static_cast<float>(rng()) * 0x1p-32f - 4;
+  }));
+  EXPECT_EQ(e.cause, "structural");
+  EXPECT_EQ(named(e), "corrupt_weights");
+}
+
+TEST_F(Trail, TailOfOneTileUnwritten) {
+  Tensor y = s.recorded("conv_transpose1d_uniform", "y_left_fp32");
+  for (std::int64_t i = 0; i < y.size(); ++i)
+    if (i % 256 >= 246) y.as<float>()[i] = 0;
+  const Explanation e = of(std::move(y));
+  EXPECT_EQ(e.cause, "structural");
+  EXPECT_EQ(named(e), "unwritten");
+  ASSERT_TRUE(e.candidate.mistake);
+  EXPECT_EQ(e.candidate.mistake->region.from, 246);
+  EXPECT_EQ(e.candidate.mistake->region.outputs, 64 * 10);
+}
+
+TEST_F(Trail, IndexOverflowWritesNothing) {
+  Tensor y = make_tensor(DType::f32, s.r.contraction.out_shape);
+  std::fill_n(y.as<float>(), y.size(), 0.0f);
+  const Explanation e = of(std::move(y));
+  EXPECT_EQ(e.cause, "structural");
+  EXPECT_EQ(named(e), "unwritten");
 }
 
 TEST(Explain, OrderAloneIsNamedAsSuch) {

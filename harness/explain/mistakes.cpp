@@ -141,9 +141,10 @@ class Finder {
   // What was left in memory.
   std::optional<Mistake> content() const {
     const double first = seen(bad_[0]);
-    std::size_t nan = 0, zero = 0, same = 0, stale = 0, infinite = 0, stale_differs = 0;
+    std::size_t nan = 0, zero = 0, same = 0, stale = 0, infinite = 0, stale_differs = 0, true_varies = 0;
     for (const std::int64_t o : bad_) {
       const double x = seen(o);
+      true_varies += truth(o) != truth(bad_[0]);
       nan += std::isnan(x);
       infinite += std::isinf(x);
       zero += x == 0;
@@ -160,7 +161,7 @@ class Finder {
     if (zero == n)
       return named("unwritten", "never written or never accumulated: zeros",
                    fmt::format("{} zeros where the truth is not 0", n));
-    if (same == n && n > 1)
+    if (same == n && n > 1 && true_varies)  // a constant where the truth is one may be a wrong sum
       return named("unwritten", fmt::format("never written: the constant {:g} is left there", first),
                    fmt::format("{} times the same value", n));
     if (s_.stale && stale == n && n > 1 && stale_differs)

@@ -137,6 +137,7 @@ nlohmann::json to_json(const Explanation& e) {
                     {"race", e.repeats.race},
                     {"first_index", e.repeats.first_index},
                     {"first_values", {number(e.repeats.first_a), number(e.repeats.first_b)}},
+                    {"first_trees", {e.repeats.tree_a, e.repeats.tree_b}},
                     {"plans", e.repeats.plans}};
   return j;
 }

@@ -70,14 +70,24 @@ std::string next_step(const Explanation& e) {
          "above.";
 }
 
+std::string added_as(const std::string& tree) {
+  return tree.empty() ? "" : " (terms added as " + tree + ")";
+}
+
+// A bar would end a table's cell.
+std::string cell(std::string text) {
+  for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) text.insert(at, "\\");
+  return text;
+}
+
 std::string ladder_of(const std::vector<Rung>& rungs) {
   std::string t =
       "| rung | status | largest left over | mean | equal bits | |\n| --- | --- | --- | --- | --- | --- |\n";
   for (const Rung& r : rungs)
     t += r.measured
              ? fmt::format("| {} | {} | {:.3g} | {:.3g} | {:.2f} % | {} |\n", r.name, to_string(r.status),
-                           r.max_residual, r.mean_residual, 100 * r.equal_share, r.note)
-             : fmt::format("| {} | {} | | | | {} |\n", r.name, to_string(r.status), r.note);
+                           r.max_residual, r.mean_residual, 100 * r.equal_share, cell(r.note))
+             : fmt::format("| {} | {} | | | | {} |\n", r.name, to_string(r.status), cell(r.note));
   return t;
 }
 
@@ -101,8 +111,9 @@ std::string summary_of(const Explanation& e) {
         "2^-24 S: large relative errors beside zero are cancellation, not a fault by themselves.\n",
         fmt::join(w.coordinates, ", "), w.candidate, w.exact, w.condition, e.candidate.error.max_scaled);
   if (e.repeats.differing)
-    t += fmt::format("First differing output {}: {:.9g} in one dump, {:.9g} in another.\n",
-                     e.repeats.first_index, e.repeats.first_a, e.repeats.first_b);
+    t += fmt::format("First differing output {}: {:.9g}{} in one dump, {:.9g}{} in another.\n",
+                     e.repeats.first_index, e.repeats.first_a, added_as(e.repeats.tree_a), e.repeats.first_b,
+                     added_as(e.repeats.tree_b));
   t += tolerance_words(e) + "\nNext: " + next_step(e) + "\n";
   return t;
 }

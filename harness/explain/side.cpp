@@ -18,7 +18,7 @@ namespace {
 using Format = OperandFormat;
 constexpr Format kFormats[] = {Format::fp32,    Format::tf32_rne, Format::tf32_rna,
                                Format::tf32_rz, Format::fp16,     Format::bf16};
-constexpr std::int64_t kLadderOutputs = 4096;
+constexpr std::int64_t kLadderOutputs = 2048;
 
 struct Pair {
   Format a, b;
