@@ -23,6 +23,8 @@ constexpr UsualPlan kUsual[] = {{"fp32", "fp32 | fma"},
                                 {"bf16", "bf16 | block 16 frac 25 rz"},
                                 {"fp16", "fp16 | block 16 frac 25 rz"}};
 
+constexpr std::int64_t kFewSeeds = 16;
+
 Judged judge(const std::string& against, const ErrorMixture& m, const ForecastOptions& options) {
   Judged j;
   j.against = against;
@@ -113,25 +115,41 @@ ForecastReport forecast(const Case& test, const std::vector<NamedPlan>& plans,
       forecast_of(c, model_data(test), inputs.operands(), lower(small.problem), plans, references, options);
   // Fresh data: only where one data set does not stand for its distribution.
   if (options.seeds <= 0 || c.outputs() > (1 << 16) / std::max<std::int64_t>(1, c.terms())) return report;
-  std::vector<std::vector<double>> p(plans.size(),
-                                     std::vector<double>(static_cast<std::size_t>(options.seeds)));
-  parallel_for(options.seeds, options.threads, [&](std::int64_t s) {
-    Case fresh = test;
-    // Seeds far from those that people write, so that none of them is the case's own.
-    fresh.seed = test.seed ^ (0x9e3779b97f4a7c15u * static_cast<std::uint64_t>(s + 1));
-    const ModelData data = model_data(fresh);
-    ModelOptions model;
-    model.threads = 1;
-    model.roundings = options.roundings;
-    for (std::size_t i = 0; i < plans.size(); ++i)
-      p[i][static_cast<std::size_t>(s)] = fail_probability(model_error(plans[i].plan, c, data, model),
-                                                           options.tolerance.atol, options.tolerance.rtol);
-  });
-  for (std::size_t i = 0; i < plans.size(); ++i) {
+  // As many data sets as about 2^22 terms pay for, and few where the answer is plain.
+  const std::int64_t affordable =
+      (std::int64_t{1} << 22) / (c.outputs() * std::max<std::int64_t>(1, c.terms()));
+  const std::int64_t most = std::min(options.seeds, std::max<std::int64_t>(kFewSeeds, affordable));
+  std::vector<std::vector<double>> p(plans.size(), std::vector<double>(static_cast<std::size_t>(most)));
+  auto run = [&](std::int64_t from, std::int64_t to) {
+    parallel_for(to - from, options.threads, [&](std::int64_t i) {
+      const std::int64_t s = from + i;
+      Case fresh = test;
+      // Seeds far from those that people write, so that none of them is the case's own.
+      fresh.seed = test.seed ^ (0x9e3779b97f4a7c15u * static_cast<std::uint64_t>(s + 1));
+      const ModelData data = model_data(fresh);
+      ModelOptions model;
+      model.threads = 1;
+      model.roundings = options.roundings;
+      for (std::size_t k = 0; k < plans.size(); ++k)
+        p[k][static_cast<std::size_t>(s)] = fail_probability(model_error(plans[k].plan, c, data, model),
+                                                             options.tolerance.atol, options.tolerance.rtol);
+    });
+  };
+  auto mean = [&](std::size_t k, std::int64_t seeds) {
     double sum = 0;
-    for (const double x : p[i]) sum += x;
-    report.plans[i].p_fail_over_seeds = sum / static_cast<double>(options.seeds);
-    report.plans[i].seeds = options.seeds;
+    for (std::int64_t s = 0; s < seeds; ++s) sum += p[k][static_cast<std::size_t>(s)];
+    return sum / static_cast<double>(seeds);
+  };
+  std::int64_t seeds = std::min(kFewSeeds, most);
+  run(0, seeds);
+  for (std::size_t k = 0; k < plans.size() && seeds < most; ++k)
+    if (mean(k, seeds) > 1e-12 && mean(k, seeds) < 1 - 1e-9) {
+      run(seeds, most);
+      seeds = most;
+    }
+  for (std::size_t k = 0; k < plans.size(); ++k) {
+    report.plans[k].p_fail_over_seeds = mean(k, seeds);
+    report.plans[k].seeds = seeds;
   }
   return report;
 }

@@ -47,7 +47,7 @@ struct ForecastOptions {
   Tolerance tolerance;
   double p_fail = 1e-3;
   std::int64_t max_terms = std::int64_t{1} << 21;  // looked at per model
-  std::int64_t seeds = 256;                        // data sets for small problems; 0: none
+  std::int64_t seeds = 256;                        // data sets for small problems, at most; 0: none
   Roundings roundings = Roundings::random;
   int threads = 0;
 };

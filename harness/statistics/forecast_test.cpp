@@ -102,6 +102,31 @@ TEST(Forecast, ShareAgainstTf32ReferenceAsReported) {
   }
 }
 
+// 4096^3 on U[0,1): TF32 is off by 0.06 at most and drifts by -0.03; a difference of 50.9 is forty bounds.
+TEST(Forecast, LargeGemmDriftsButIsBounded) {
+  ForecastOptions options = with(1e-2, 1e-2);
+  options.max_terms = 1 << 18;
+  const Forecast f = forecast(parse_case("gemm 4096x4096 * 4096x4096 a=uniform(0,1) b=uniform(0,1) seed=1"),
+                              {usual_plan("tf32", DType::f32)}, {}, options)
+                         .plans[0];
+  EXPECT_NEAR(f.judged[0].expected_max, 0.06, 0.01);
+  EXPECT_NEAR(f.judged[0].expected_signed, -0.03, 0.006);
+  EXPECT_NEAR(f.bound, 1.25, 0.1);
+  EXPECT_GT(50.9, 40 * f.bound);
+}
+
+// M 64, K 32, N 48 on U[0,1): truncation shows 8.2e-3 with a mean of -5.3e-3, rounding to nearest 1.9e-3
+// with a mean near 0.
+TEST(Forecast, SignedMeanTellsTruncation) {
+  const ForecastReport r =
+      forecast(parse_case("gemm 64x32 * 32x48 a=uniform(0,1) b=uniform(0,1) seed=1"),
+               {usual_plan("tf32", DType::f32), usual_plan("tf32_rz", DType::f32)}, {}, with(1e-2, 0));
+  EXPECT_NEAR(r.plans[0].judged[0].expected_max / 1.9e-3, 1, 0.15);
+  EXPECT_LT(std::fabs(r.plans[0].judged[0].expected_signed), 1e-5);
+  EXPECT_NEAR(r.plans[1].judged[0].expected_max / 8.2e-3, 1, 0.15);
+  EXPECT_NEAR(r.plans[1].judged[0].expected_signed / -5.3e-3, 1, 0.05);
+}
+
 TEST(Forecast, UnknownArithmeticIsNamed) {
   try {
     usual_plan("tf23", DType::f32);
