@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <mutex>
 
 #include "harness/bound.hpp"
 #include "harness/environment.hpp"
+#include "harness/probe/device_check.hpp"
 #include "harness/run_probe.hpp"
 #include "harness/run_slabs.hpp"
 #include "reference/error.hpp"
@@ -82,26 +84,6 @@ void measure_windows(const Capture& capture, const Contraction& c, const Operand
   }
 }
 
-/// The plan of an implementation that declares none: searched for in what the windows show.
-std::string found_plan(const Capture& capture, const Contraction& c, const Operands& operands, int threads) {
-  constexpr std::int64_t kLooked = 4096;  // outputs of each window; the replay afterwards covers all of them
-  if (capture.runs_differing > 0 || capture.test.out == DType::f64 || capture.test.in == DType::f64)
-    return "";
-  Observation seen;
-  seen.dtype = capture.test.out;
-  for (const Window& w : capture.windows)
-    for (std::int64_t i = 0; i < std::min(w.bits.size(), kLooked); ++i) {
-      if (!seen.outputs.empty() && w.begin + i <= seen.outputs.back()) continue;
-      seen.outputs.push_back(w.begin + i);
-      seen.bits.push_back(static_cast<std::uint32_t>(w.bits.view().bits_at(i)));
-    }
-  if (seen.outputs.empty()) return "";
-  SearchOptions options;
-  options.threads = threads;
-  const SearchResult r = find_plans(c, operands, seen, options);
-  return r.plans.empty() ? "" : r.plans[0];
-}
-
 /// Whether the plan gives the whole output, of which the capture keeps only a hash; nullopt if that is not
 /// cheap.
 std::optional<bool> replays_whole(const Capture& capture, const Plan& plan, const Contraction& c,
@@ -118,6 +100,37 @@ std::optional<bool> replays_whole(const Capture& capture, const Plan& plan, cons
     return hash_bytes(bits.data(), bits.size() * 4, threads) == capture.output_hash;
   std::vector<std::uint16_t> narrow(bits.begin(), bits.end());
   return hash_bytes(narrow.data(), narrow.size() * 2, threads) == capture.output_hash;
+}
+
+/// The plan of an implementation that declares none: searched for in what the windows show.
+std::string found_plan(const Capture& capture, const Contraction& c, const Operands& operands, int threads) {
+  constexpr double kSeconds = 30;
+  constexpr std::int64_t kLooked = 4096;  // outputs of each window; the replay afterwards covers all of them
+  if (capture.runs_differing > 0 || capture.test.out == DType::f64 || capture.test.in == DType::f64)
+    return "";
+  Observation seen;
+  seen.dtype = capture.test.out;
+  for (const Window& w : capture.windows)
+    for (std::int64_t i = 0; i < std::min(w.bits.size(), kLooked); ++i) {
+      if (!seen.outputs.empty() && w.begin + i <= seen.outputs.back()) continue;
+      seen.outputs.push_back(w.begin + i);
+      seen.bits.push_back(static_cast<std::uint32_t>(w.bits.view().bits_at(i)));
+    }
+  if (seen.outputs.empty()) return "";
+  SearchOptions options;
+  options.threads = threads;
+  options.seconds = kSeconds;
+  // What was kept may fit several plans; the hash of the whole output tells which one it was.
+  std::mutex guard;
+  std::string refused;
+  options.accept = [&](const std::string& plan) {
+    const bool whole = replays_whole(capture, *parse_plan(plan), c, operands, 1).value_or(true);
+    const std::lock_guard lock(guard);
+    if (!whole && refused.empty()) refused = plan;
+    return whole;
+  };
+  const SearchResult r = find_plans(c, operands, seen, options);
+  return r.plans.empty() ? refused : r.plans[0];
 }
 
 const Inputs& inputs_of(const Capture& capture, InputsCache& cache, int threads) {
@@ -190,7 +203,7 @@ Result judge_capture(const Capture& capture, InputsCache& cache, ReplayChoice re
     e.reason = error.what();
     e.measured.reset();
   }
-  r.judgement = judge(e);
+  r.judgement = judge_on_device(e, disagreement_in(capture.environment));
   return r;
 }
 

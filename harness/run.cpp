@@ -10,6 +10,7 @@
 #include "harness/bound.hpp"
 #include "harness/environment.hpp"
 #include "harness/inputs.hpp"
+#include "harness/probe/device_check.hpp"
 #include "harness/run_captures.hpp"
 #include "harness/run_probe.hpp"
 #include "harness/run_slabs.hpp"
@@ -215,7 +216,8 @@ class CaseRun {
       e.replay->admitted = admits(r.job.mode, test_.in, *r.candidate.plan, e.replay->not_admitted);
     }
     e.effective_mode = effective_mode(executor, r);
-    r.result.judgement = judge(e);
+    r.result.judgement = judge_on_device(
+        e, executor.where() == Where::cuda ? disagreement_in(folder_.environment()) : std::string());
     folder_.store_capture(r.result, executor, r.candidate.output, c_, options_.capture_bytes);
     folder_.store_result(r.result, finished(r.result));  // as soon as it is known: a run may be killed
   }
@@ -300,6 +302,7 @@ Record run_cases(const std::vector<Case>& cases, const RunOptions& options) {
 
   Record record;
   record.environment = describe_environment(options.argv);
+  if (cuda) note_device_arithmetic(record.environment);
   const CaptureFolder folder(options.captures, record.environment,
                              options.replay == ReplayChoice::none ? " no replay" : "");
   for (const Case& test : cases) {

@@ -29,6 +29,7 @@ class CaptureFolder {
   void store_capture(const Result& result, Executor& executor, int output, const Contraction& c,
                      std::int64_t max_bytes) const;
   bool in_use() const { return !folder_.empty(); }
+  const nlohmann::json& environment() const { return environment_; }
 
  private:
   std::string result_path(const Case& test, const std::string& variant, Mode mode) const;

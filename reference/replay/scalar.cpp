@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "reference/arithmetic/scalar.hpp"
+#include "reference/replay/scalar_chain.hpp"
 
 namespace ulpscope {
 namespace {
@@ -72,51 +73,7 @@ ScalarReplay::ScalarReplay(const Plan& plan, const Program& program, const Contr
       reg_(static_cast<std::size_t>(program.registers)) {}
 
 double ScalarReplay::chain(const Op& op, double acc) const {
-  const Arithmetic& ar = plan_.arithmetic;
-  float compensation = 0;  // kahan
-  if (ar.step == Step::block) {
-    std::vector<float> a, b;
-    float sum = static_cast<float>(acc);
-    for (std::int64_t at = op.from; at < op.to; at += ar.block.terms) {
-      a.clear();
-      b.clear();
-      for (std::int64_t i = at; i < at + ar.block.terms; ++i) {
-        const std::int64_t slot = program_.places[static_cast<std::size_t>(i)];
-        if (slot < 0 || !has_[static_cast<std::size_t>(slot)]) continue;
-        a.push_back(static_cast<float>(a_[static_cast<std::size_t>(slot)]));
-        b.push_back(static_cast<float>(b_[static_cast<std::size_t>(slot)]));
-      }
-      if (!a.empty())
-        sum = block_step(ar.block, plan_.operands.a, plan_.operands.b, a.data(), b.data(),
-                         static_cast<int>(a.size()), sum);
-    }
-    return static_cast<double>(sum);
-  }
-  for (std::int64_t i = op.from; i < op.to; ++i) {
-    const auto slot = static_cast<std::size_t>(program_.places[static_cast<std::size_t>(i)]);
-    if (!has_[slot]) continue;
-    const double a = a_[slot], b = b_[slot];
-    switch (ar.step) {
-      case Step::fma:
-        acc = fma_in(ar.accumulator, a, b, acc);
-        break;
-      case Step::mul_add:
-        acc = add_in(ar.accumulator, acc, mul_in(ar.product, a, b));
-        break;
-      case Step::kahan:
-      case Step::kahan_fma: {
-        const float x = static_cast<float>(a), y = static_cast<float>(b), sum = static_cast<float>(acc);
-        const float p = ar.step == Step::kahan ? x * y - compensation : std::fma(x, y, -compensation);
-        const float t = sum + p;
-        compensation = (t - sum) - p;
-        acc = static_cast<double>(t);
-        break;
-      }
-      case Step::block:
-        break;
-    }
-  }
-  return acc;
+  return scalar_chain(plan_, program_, op, a_.data(), b_.data(), has_.data(), acc);
 }
 
 std::uint32_t ScalarReplay::operator()(std::int64_t o) {

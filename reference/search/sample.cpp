@@ -4,6 +4,7 @@
 
 #include "reference/arithmetic/scalar.hpp"
 #include "reference/replay/scalar.hpp"
+#include "reference/replay/scalar_chain.hpp"
 #include "reference/terms.hpp"
 
 namespace ulpscope {
@@ -17,57 +18,12 @@ float fma_chain(const Program& program, const Op& op, const SampledOutput& o, fl
   return acc;
 }
 
-double block_chain(const Plan& plan, const Program& program, const Op& op, const SampledOutput& o,
-                   double acc) {
-  const BlockStep& step = plan.arithmetic.block;
-  float a[kMaxBlockTerms], b[kMaxBlockTerms];
-  auto sum = static_cast<float>(acc);
-  for (std::int64_t at = op.from; at < op.to; at += step.terms) {
-    int n = 0;
-    for (std::int64_t i = at; i < at + step.terms; ++i) {
-      const std::int64_t slot = program.places[static_cast<std::size_t>(i)];
-      if (slot < 0 || !o.has[static_cast<std::size_t>(slot)]) continue;
-      a[n] = o.a[static_cast<std::size_t>(slot)];
-      b[n++] = o.b[static_cast<std::size_t>(slot)];
-    }
-    if (n > 0) sum = block_step(step, plan.operands.a, plan.operands.b, a, b, n, sum);
-  }
-  return static_cast<double>(sum);
-}
-
-double other_chain(const Plan& plan, const Program& program, const Op& op, const SampledOutput& o,
-                   double acc) {
-  const Arithmetic& ar = plan.arithmetic;
-  float compensation = 0;
-  for (std::int64_t i = op.from; i < op.to; ++i) {
-    const auto slot = static_cast<std::size_t>(program.places[static_cast<std::size_t>(i)]);
-    if (!o.has[slot]) continue;
-    const float x = o.a[slot], y = o.b[slot];
-    switch (ar.step) {
-      case Step::fma:
-        acc = fma_in(ar.accumulator, static_cast<double>(x), static_cast<double>(y), acc);
-        break;
-      case Step::mul_add:
-        acc = add_in(ar.accumulator, acc, mul_in(ar.product, static_cast<double>(x), static_cast<double>(y)));
-        break;
-      default: {  // kahan, kahan_fma
-        const auto sum = static_cast<float>(acc);
-        const float p = ar.step == Step::kahan ? x * y - compensation : std::fma(x, y, -compensation);
-        const float t = sum + p;
-        compensation = (t - sum) - p;
-        acc = static_cast<double>(t);
-      }
-    }
-  }
-  return acc;
-}
-
 double chain(const Plan& plan, const Program& program, const Op& op, const SampledOutput& o, double acc) {
   const Arithmetic& ar = plan.arithmetic;
-  if (ar.step == Step::block) return block_chain(plan, program, op, o, acc);
-  if (ar.step == Step::fma && ar.accumulator == DType::f32)
+  if (ar.step == Step::fma &&
+      ar.accumulator == DType::f32)  // most candidates: without the detour through double
     return static_cast<double>(fma_chain(program, op, o, static_cast<float>(acc)));
-  return other_chain(plan, program, op, o, acc);
+  return scalar_chain(plan, program, op, o.a.data(), o.b.data(), o.has.data(), acc);
 }
 
 }  // namespace

@@ -363,7 +363,13 @@ class Search {
     }
     std::size_t equal = 0;
     for (std::size_t i = 0; i < bits.size(); ++i) equal += same(bits[i], seen_.bits[i]);
+    const bool refused =
+        equal == bits.size() && options_.accept && !options_.accept(to_string(candidate.plan));
     const std::lock_guard lock(guard_);
+    if (refused) {
+      ++result_.refused;
+      return;
+    }
     result_.outputs_confirmed = static_cast<std::int64_t>(bits.size());
     note_share(static_cast<double>(equal) / static_cast<double>(bits.size()), candidate.plan);
     if (equal == bits.size() && result_.plans.size() < kMostPlans)

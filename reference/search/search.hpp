@@ -7,6 +7,7 @@
 // same bits on a few outputs, then on more, then, by replay, on every observed one. How many were tried is
 // reported: a lucky fit is visible.
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,10 @@ Observation observe(const TensorView& output, std::int64_t begin = 0);
 struct SearchOptions {
   std::vector<OperandFormat> operands;  // admitted; empty: fp32, TF32 by all three roundings, bf16, fp16
   std::vector<std::string>
-      hints;            // plans to try before the family (declared ones, ones found for a neighbour)
+      hints;  // plans to try before the family (declared ones, ones found for a neighbour)
+  /// A further test of plans that give every observed bit, such as the hash of outputs that were not kept; a
+  /// plan it refuses is not reported, and the search goes on. Called from several threads. Empty: none.
+  std::function<bool(const std::string& plan)> accept;
   double seconds = 60;  // gives up after about this long
   int threads = 0;
 };
@@ -53,6 +57,7 @@ struct SearchResult {
       unordered_plan;  // atomics: some order of its parts gives each sampled output; no plan predicts them
   std::vector<OperandFit> operands;  // every rounding tried, least residual first
   std::int64_t candidates = 0;       // plans tried (different programs)
+  std::int64_t refused = 0;          // of those that give every observed bit, by SearchOptions::accept
   std::int64_t outputs_screened = 0, outputs_confirmed = 0;
   bool exhausted = true;  // false: the time ran out first
   double seconds = 0;
