@@ -207,9 +207,7 @@ Result judge_capture(const Capture& capture, InputsCache& cache, ReplayChoice re
   return r;
 }
 
-Record judge_captures(const std::vector<std::string>& paths, ReplayChoice replay, int threads,
-                      const std::vector<std::string>& argv,
-                      const std::function<void(const std::string&)>& progress) {
+std::vector<std::string> capture_paths(const std::vector<std::string>& paths) {
   std::vector<std::string> files;
   for (const std::string& path : paths) {
     if (!std::filesystem::is_directory(path)) {
@@ -221,6 +219,13 @@ Record judge_captures(const std::vector<std::string>& paths, ReplayChoice replay
       throw Error("'" + path + "' holds no captures (*.npz): they come from 'ulpscope run --captures'");
     files.insert(files.end(), inside.begin(), inside.end());
   }
+  return files;
+}
+
+Record judge_captures(const std::vector<std::string>& paths, ReplayChoice replay, int threads,
+                      const std::vector<std::string>& argv,
+                      const std::function<void(const std::string&)>& progress) {
+  const std::vector<std::string> files = capture_paths(paths);
   Record record;
   record.environment = describe_environment(argv);
   InputsCache cache;

@@ -20,6 +20,9 @@ struct InputsCache {
 /// A capture whose inputs cannot be made again bit for bit gets verdict `error`.
 Result judge_capture(const Capture& capture, InputsCache& cache, ReplayChoice replay, int threads);
 
+/// The captures among files and folders of them; throws Error for a folder without any.
+std::vector<std::string> capture_paths(const std::vector<std::string>& paths);
+
 /// Judges captures and folders of them; `progress` may be empty.
 Record judge_captures(const std::vector<std::string>& paths, ReplayChoice replay, int threads,
                       const std::vector<std::string>& argv,

@@ -293,7 +293,7 @@ void check_selection(const std::vector<Case>& cases, const RunOptions& options) 
 }
 
 Record run_cases(const std::vector<Case>& cases, const RunOptions& options) {
-  check_selection(cases, options);
+  if (!options.selection_checked) check_selection(cases, options);
   std::string no_cuda, reason;
   std::unique_ptr<Executor> cuda;
   if (options.device != DeviceChoice::cpu) cuda = make_executor(Where::cuda, no_cuda);

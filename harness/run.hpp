@@ -19,6 +19,7 @@ struct RunOptions {
   std::vector<Mode> modes;            // empty: all of each variant
   DeviceChoice device = DeviceChoice::automatic;
   ReplayChoice replay = ReplayChoice::automatic;
+  bool selection_checked = false;  // by the caller, over more cases than are run here
   int threads = 0;
   std::string captures;                                   // folder of captures and finished results; "": none
   std::int64_t capture_bytes = std::int64_t{16} << 20;    // per capture; larger outputs are kept in windows

@@ -8,13 +8,14 @@
 #include "harness/commands.hpp"
 #include "harness/io/atomic_file.hpp"
 #include "reference/error.hpp"
+#include "reports/difference.hpp"
 #include "reports/render.hpp"
 
 namespace ulpscope {
 namespace {
 
 struct Options {
-  std::string record, markdown, junit, sarif, csv, json;
+  std::string record, against, markdown, junit, sarif, csv, json;
 };
 
 struct Sink {
@@ -40,6 +41,8 @@ int run(const Options& o) {
   add(o.sarif, [&] { return render_sarif(record); });
   add(o.csv, [&] { return render_csv(record); });
   add(o.json, [&] { return render_json(record); });
+  add(o.against, [&] { return render_difference(difference(read_record_view(o.against), record)); });
+  if (!o.against.empty()) sinks.back().path = "-";
   if (sinks.empty()) sinks.push_back({"-", render_markdown(record)});
   check_paths(o.record, sinks);
   for (const Sink& sink : sinks)
@@ -54,6 +57,8 @@ const RegisterCommand registered(60, [](CLI::App& app, int& exit_code) {
   auto o = std::make_shared<Options>();
   CLI::App* sub = app.add_subcommand("report", "Render a record: Markdown, JUnit, SARIF, CSV, JSON");
   sub->add_option("RECORD", o->record, "A record that run or judge wrote")->required();
+  sub->add_option("--against", o->against,
+                  "An older record: print what changed in bits, plans, errors, libraries and device");
   sub->add_option("--markdown", o->markdown,
                   "Markdown for a pull request (- for standard output; the default)");
   sub->add_option("--junit", o->junit, "JUnit XML");

@@ -5,8 +5,11 @@
 
 #include "harness/command_line.hpp"
 #include "harness/commands.hpp"
+#include "harness/judge_capture.hpp"
 #include "harness/progress.hpp"
 #include "harness/run.hpp"
+#include "harness/selection.hpp"
+#include "harness/suite.hpp"
 #include "harness/sweep.hpp"
 #include "harness/table.hpp"
 #include "reference/error.hpp"
@@ -16,7 +19,7 @@ namespace {
 
 struct Arguments {
   std::vector<std::string> cases, modes;
-  std::string folder = "cases", json, device = "auto", replay = "auto";
+  std::string folder = "cases", json, device = "auto", replay = "auto", shard, suite;
   bool list_only = false;
   std::int64_t sweep = 0, capture_kib = 16 << 10;
   std::uint64_t sweep_seed = 1;
@@ -34,7 +37,20 @@ void list_jobs(const std::vector<Case>& cases, const RunOptions& options) {
                   job.skip.empty() ? "" : " skipped: ", job.skip.c_str());
 }
 
+/// The suite's own choices, where the command line makes none.
+Suite take_suite(Arguments& a) {
+  Suite suite = read_suite(a.folder, a.suite);
+  a.cases.insert(a.cases.end(), suite.cases.begin(), suite.cases.end());
+  if (a.options.variants.empty()) a.options.variants = suite.variants;
+  if (a.device == "auto") a.device = suite.device;
+  if (a.replay == "auto") a.replay = suite.replay;
+  if (a.sweep == 0) a.sweep = suite.sweep;
+  return suite;
+}
+
 int run(Arguments& a) {
+  Suite suite;
+  if (!a.suite.empty()) suite = take_suite(a);
   for (const std::string& mode : a.modes) a.options.modes.push_back(parse_mode(mode));
   a.options.device = choice<DeviceChoice>(
       "--device", a.device,
@@ -44,20 +60,36 @@ int run(Arguments& a) {
       {{"auto", ReplayChoice::automatic}, {"all", ReplayChoice::all}, {"none", ReplayChoice::none}});
   a.options.argv = command_line();
   a.options.capture_bytes = a.capture_kib << 10;
-  if (a.cases.empty() && a.sweep == 0)
-    throw Error("say what to run: cases by name, glob, file or tag, or --sweep N");
-  std::vector<Case> cases;
+  if (a.cases.empty() && a.sweep == 0 && a.suite.empty())
+    throw Error("say what to run: cases by name, glob, file or tag, --suite NAME, or --sweep N");
+  Selection selection;
+  std::vector<Case>& cases = selection.cases;
   if (!a.cases.empty()) cases = cases_named(a.cases, a.folder);
   if (a.sweep > 0)
     for (Case& c : sweep_cases(a.sweep, a.sweep_seed)) cases.push_back(std::move(c));
-  check_selection(cases, a.options);
+  selection.captures = capture_paths(suite.captures);
+  if (!suite.drift.empty()) selection.drift = cases_named(suite.drift, a.folder);
+  if (!cases.empty()) check_selection(cases, a.options);
+  nlohmann::json shard;
+  if (!a.shard.empty()) {
+    const Shard mine = parse_shard(a.shard);
+    std::vector<std::string> settings{a.suite, a.device, a.replay};
+    for (const auto* list : {&a.options.variants, &a.modes})
+      settings.insert(settings.end(), list->begin(), list->end());
+    shard = shard_note(mine, selection, settings);
+    selection = dealt(mine, selection);
+    a.options.selection_checked = true;  // as a whole: a variant may have no case in this shard
+  }
   if (a.list_only) {
     list_jobs(cases, a.options);
+    for (const std::string& path : selection.captures) std::printf("%s\n", path.c_str());
+    for (const Case& test : selection.drift) std::printf("%s drift\n", test.name.c_str());
     return 0;
   }
   Progress progress;
   a.options.progress = [&](const std::string& line) { progress.say(line); };
-  const Record record = run_cases(cases, a.options);
+  Record record = run_selection(selection, a.options);
+  if (!shard.is_null()) record.environment["shard"] = shard;
   std::fputs(render_table(record).c_str(), stdout);
   std::fflush(stdout);  // shown even if the record cannot be written
   if (!a.json.empty()) write_record(a.json, record);
@@ -86,6 +118,8 @@ const RegisterCommand registered{
       command->add_option("--sweep", a->sweep, "Also this many random problems, most of them unaligned")
           ->check(CLI::Range(1, 100000));
       command->add_option("--sweep-seed", a->sweep_seed, "Which random problems");
+      command->add_option("--suite", a->suite, "What cases/suites/NAME.toml lists: smoke, ci, nightly, ...");
+      command->add_option("--shard", a->shard, "i/n: only every n-th case, from the i-th; see merge");
       command->add_option("--json", a->json, "Write the record here");
       command->add_option("--cases", a->folder, "Folder or file of cases (default: cases)");
       command->add_flag("--list-only", a->list_only, "Only list what would run");
