@@ -113,7 +113,7 @@ TEST(Sarif, FitsTheStandardAndPointsAtTheSource) {
   RecordView many = parse_record_view(large_record(20), "large.json");
   many.results.assign(5003, many.results.at(13));
   const std::string schema = kSchemas + "sarif.schema.json";
-  const Ran checked = ran(quoted({"python3", kSchemas + "validate.py", schema, file}));
+  const Ran checked = ran(quoted({"/usr/bin/python3", kSchemas + "validate.py", schema, file}));
   EXPECT_EQ(checked.code, 0) << checked.output;
   const json run = json::parse(read_text(file))["runs"][0];
   ASSERT_EQ(run["results"].size(), 8u);

@@ -20,7 +20,7 @@ const std::string kRoot = ULPSCOPE_SOURCE_DIR;
 const std::string kBinary = ULPSCOPE_BINARY;
 
 Ran validate(const std::string& schema, std::vector<std::string> files) {
-  files.insert(files.begin(), {"python3", kRoot + "/reports/schema/validate.py",
+  files.insert(files.begin(), {"/usr/bin/python3", kRoot + "/reports/schema/validate.py",
                                kRoot + "/reports/schema/" + schema + ".schema.json"});
   return ran(quoted(files));
 }

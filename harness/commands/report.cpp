@@ -7,15 +7,18 @@
 
 #include "harness/commands.hpp"
 #include "harness/io/atomic_file.hpp"
+#include "harness/io/bytes.hpp"
 #include "reference/error.hpp"
 #include "reports/difference.hpp"
+#include "reports/html.hpp"
 #include "reports/render.hpp"
 
 namespace ulpscope {
 namespace {
 
 struct Options {
-  std::string record, against, markdown, junit, sarif, csv, json;
+  std::string record, against, html, markdown, junit, sarif, csv, json;
+  std::vector<std::string> explanations, drifts;
 };
 
 struct Sink {
@@ -30,12 +33,25 @@ void check_paths(const std::string& record, const std::vector<Sink>& sinks) {
       throw Error("'" + sink.path + "' would be written over: give every output a file of its own");
 }
 
+HtmlExtras extras_of(const Options& o) {
+  if (o.html.empty() && !(o.explanations.empty() && o.drifts.empty()))
+    throw Error("--explain and --drift show in the HTML report: add --html FILE");
+  HtmlExtras extras;
+  for (const std::string& path : o.explanations)
+    extras.explanations.push_back({path, std::string(map_file(path).text())});
+  for (const std::string& path : o.drifts)
+    extras.drifts.push_back({path, std::string(map_file(path).text())});
+  return extras;
+}
+
 int run(const Options& o) {
+  const HtmlExtras extras = extras_of(o);
   const RecordView record = read_record_view(o.record);
   std::vector<Sink> sinks;
   auto add = [&](const std::string& path, const auto& render) {
     if (!path.empty()) sinks.push_back({path, render()});
   };
+  add(o.html, [&] { return render_html(record, extras); });
   add(o.markdown, [&] { return render_markdown(record); });
   add(o.junit, [&] { return render_junit(record); });
   add(o.sarif, [&] { return render_sarif(record); });
@@ -55,10 +71,13 @@ int run(const Options& o) {
 
 const RegisterCommand registered(60, [](CLI::App& app, int& exit_code) {
   auto o = std::make_shared<Options>();
-  CLI::App* sub = app.add_subcommand("report", "Render a record: Markdown, JUnit, SARIF, CSV, JSON");
+  CLI::App* sub = app.add_subcommand("report", "Render a record: HTML, Markdown, JUnit, SARIF, CSV, JSON");
   sub->add_option("RECORD", o->record, "A record that run or judge wrote")->required();
   sub->add_option("--against", o->against,
                   "An older record: print what changed in bits, plans, errors, libraries and device");
+  sub->add_option("--html", o->html, "A page in one file, for a browser; works offline");
+  sub->add_option("--explain", o->explanations, "Show this in the HTML, too: written by explain --json");
+  sub->add_option("--drift", o->drifts, "Likewise: written by drift --json");
   sub->add_option("--markdown", o->markdown,
                   "Markdown for a pull request (- for standard output; the default)");
   sub->add_option("--junit", o->junit, "JUnit XML");

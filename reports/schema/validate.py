@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Checks JSON files against a JSON Schema; says every place that does not fit.
 
 usage: reports/schema/validate.py SCHEMA FILE...
