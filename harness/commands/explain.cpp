@@ -7,6 +7,7 @@
 
 #include "harness/commands.hpp"
 #include "harness/explain/render.hpp"
+#include "harness/explain/trees.hpp"
 #include "harness/io/atomic_file.hpp"
 #include "harness/io/read_tensor.hpp"
 #include "harness/suggest.hpp"
@@ -173,7 +174,9 @@ int run(const Options& o, bool tolerance_given) {
   request.tolerance_given = tolerance_given;
   const Explanation e = explain(request);
   if (!o.json.empty()) {
-    const std::string text = to_json(e).dump(2) + "\n";
+    nlohmann::json document = to_json(e);
+    document["trees"] = trees_of(e, reduction_axes(request.contraction));
+    const std::string text = document.dump(2) + "\n";
     if (o.json == "-")
       std::fputs(text.c_str(), stdout);
     else
