@@ -5,6 +5,7 @@
 
 #include <toml++/toml.h>
 #include <algorithm>
+#include <chrono>
 
 #include "harness/io/bytes.hpp"
 #include "harness/suggest.hpp"
@@ -88,6 +89,13 @@ class BudgetReader {
     bool well_formed = day.size() == 10;
     for (std::size_t i = 0; well_formed && i < day.size(); ++i)
       well_formed = i == 4 || i == 7 ? day[i] == '-' : day[i] >= '0' && day[i] <= '9';
+    if (well_formed) {
+      using namespace std::chrono;
+      const auto part = [&](std::size_t from, std::size_t n) { return std::stoi(day.substr(from, n)); };
+      well_formed = year_month_day(year(part(0, 4)), month(static_cast<unsigned>(part(5, 2))),
+                                   std::chrono::day(static_cast<unsigned>(part(8, 2))))
+                        .ok();
+    }
     if (!well_formed) fail(*table.get("date"), "date must be a day such as 2026-11-29");
     return day;
   }
@@ -195,7 +203,7 @@ std::string quoted(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) < 0x20)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
       out += fmt::format("\\u{:04X}", static_cast<unsigned>(c));
     else
       out += c;

@@ -77,6 +77,14 @@ TEST(Budget, NobodysBudgetIsRefused) {
   EXPECT_THAT(refusal(empty), HasSubstr("reason must be a non-empty string"));
 }
 
+TEST(Budget, ADateIsADay) {
+  for (const char* bad : {"2026-13-01", "2026-02-30", "2026-1-1", "yesterday", "2026-11-29T00:00:00"}) {
+    std::string toml = rule("case = \"*\"");
+    toml.replace(toml.find("2026-11-29"), 10, "\"" + std::string(bad) + "\"");
+    EXPECT_THAT(refusal(toml), HasSubstr("date must be a day")) << bad;
+  }
+}
+
 TEST(Budget, RefusalsNameFileLineAndKey) {
   EXPECT_THAT(refusal(rule("case = \"*\"\nmax_ulp = 3")), HasSubstr("b.toml:3: the largest ULP is no limit"));
   EXPECT_THAT(refusal(rule("case = \"*\"\nmax_scald = 3")), HasSubstr("did you mean 'max_scaled'?"));

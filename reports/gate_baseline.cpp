@@ -54,6 +54,16 @@ bool limits(const Budget& budget, Figure figure) {
   return false;
 }
 
+/// The mean is no limit of a budget, but a bias shows in it before it does in the maximum.
+void check_mean(const ResultView& was, const ResultView& r, std::vector<Finding>& findings) {
+  constexpr double kNoise = 1.25;  // other orders of one sum move a mean error by a few percent
+  if (!was.error || !r.error || !was.error->mean_abs || !r.error->mean_abs) return;
+  if (*r.error->mean_abs <= kNoise * *was.error->mean_abs) return;
+  findings.push_back(finding_at(
+      r, Level::warning, "worse_mean",
+      fmt::format("mean_abs went from {:.4g} to {:.4g}", *was.error->mean_abs, *r.error->mean_abs)));
+}
+
 void check_error(const ResultView& was, const ResultView& r, const Budget* budget,
                  std::vector<Finding>& findings) {
   const auto figure = comparable(was, r);
@@ -128,6 +138,7 @@ void check_baseline(const RecordView& record, const std::vector<const Budget*>& 
     check_changed_bits(was, r, deciding[found->second], change == changed.end() ? nullptr : change->second,
                        same, findings);
     check_error(was, r, deciding[found->second], findings);
+    check_mean(was, r, findings);
     if (was.verdict == Verdict::explained && r.verdict == Verdict::bounded)
       findings.push_back(
           finding_at(r, Level::warning, "no_longer_explained",

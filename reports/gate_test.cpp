@@ -230,6 +230,17 @@ TEST(GateBaseline, WorseFailsUnlessABudgetOrAnExplanationDecides) {
   EXPECT_EQ(message(better, "better"), "max_scaled went from 2 to 1");
 }
 
+TEST(GateBaseline, AWorseMeanIsAWarning) {
+  ResultView before = row("v", "fp32", 1), after = before;
+  before.error->mean_abs = 1e-8;
+  after.error->mean_abs = 1.2e-8;
+  EXPECT_EQ(against(before, after).warnings, 0);
+  after.error->mean_abs = 1.3e-8;
+  EXPECT_EQ(whats(against(before, after), Level::warning), std::vector<std::string>{"worse_mean"});
+  after.error->mean_abs = std::nan("");
+  EXPECT_EQ(against(before, after).warnings, 1);
+}
+
 TEST(GateBaseline, AnotherOrderIsExplainedAndListed) {
   ResultView before = row("cudnn", "fp32", 1, Verdict::explained), after = before;
   before.plan = "fp32 | fma | order c kw";
