@@ -65,8 +65,8 @@ void check_case(const Case& c);
 /// The cases in a TOML text; `file` is what messages call it, `stem` the first part of the names.
 std::vector<Case> parse_cases(std::string_view toml, const std::string& file, const std::string& stem);
 
-/// Reads every *.toml under a folder (its `budgets` and `suites` apart), or one file. Throws Error with file, line and the offending key (and a
-/// suggestion), also if two cases have one name.
+/// Reads every *.toml under a folder (its `budgets` and `suites` apart), or one file. Throws Error with file,
+/// line and the offending key (and a suggestion), also if two cases have one name.
 std::vector<Case> load_cases(const std::string& path);
 
 /// Selects by name, glob (* and ?), file ("conv2d_pointwise") or tag, in the order of `all`, each once. A
