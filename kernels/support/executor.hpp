@@ -78,8 +78,8 @@ class Executor {
   virtual std::vector<double> run_constant(const Variant& variant, const LaunchArgs& args, double a, double b,
                                            const std::vector<std::int64_t>& outputs) = 0;
 
-  /// One launch on other operands of the same shapes and dtypes, which must be dense; the bits of every output,
-  /// right-aligned, go to `bits`. For probes. The inputs set before are intact afterwards.
+  /// One launch on other operands of the same shapes and dtypes, which must be dense; the bits of every
+  /// output, right-aligned, go to `bits`. For probes. The inputs set before are intact afterwards.
   virtual void run_once(const Variant& variant, const LaunchArgs& args, const Operands& operands,
                         std::uint32_t* bits) = 0;
 
