@@ -1,9 +1,10 @@
 // The table of results: sorted, filtered, shown a page at a time; details are made when a row is opened.
 const columns = [
   {name: 'Variant', key: 'variant'}, {name: 'Case', key: 'case'}, {name: 'Mode', key: 'mode'},
+  {name: 'Verdict', key: 'verdict'},
   {name: 'Max error', key: 'max_abs', numeric: true}, {name: 'Bound', key: 'bound', numeric: true},
   {name: 'Of bound', key: 'headroom', numeric: true}, {name: 'Mean error', key: 'mean_abs', numeric: true},
-  {name: 'p99.9 ULP', key: 'p999_ulp', numeric: true}, {name: 'Verdict', key: 'verdict'},
+  {name: 'p99.9 ULP', key: 'p999_ulp', numeric: true},
 ];
 const view = {sort: null, descending: false, page: 0, pageSize: 100, open: new Set()};
 const filters = ['text', 'case', 'mode', 'verdict', 'findings'].reduce((all, name) => ({...all, [name]: document.getElementById('filter-' + name)}), {});
@@ -49,9 +50,9 @@ function rowOf(r) {
   const button = el('button', {type: 'button', class: 'open', id: 'open-' + r.index, 'aria-expanded': String(open), 'aria-controls': open ? id : null, onclick: () => toggle(r)}, r.variant);
   return el('tr', {'data-index': r.index}, el('th', {scope: 'row'}, button), el('td', {}, r.case),
     el('td', {}, r.mode, r.effective_mode && r.effective_mode !== r.mode ? el('small', {}, 'effective ' + r.effective_mode) : null),
+    el('td', {}, badge(r.standing, r.standing === 'unverified' ? 'unverified' : r.verdict), r.executed === 'replay' ? ' (replay)' : ''),
     el('td', {class: 'number'}, figure(r.max_abs)), el('td', {class: 'number'}, figure(r.bound)), headroomCell(r),
-    el('td', {class: 'number'}, figure(r.mean_abs)), el('td', {class: 'number'}, figure(r.p999_ulp)),
-    el('td', {}, badge(r.standing, r.standing === 'unverified' ? 'unverified' : r.verdict), r.executed === 'replay' ? ' (replay)' : ''));
+    el('td', {class: 'number'}, figure(r.mean_abs)), el('td', {class: 'number'}, figure(r.p999_ulp)));
 }
 
 function showTable() {
