@@ -104,7 +104,7 @@ std::optional<bool> replays_whole(const Capture& capture, const Plan& plan, cons
 
 /// The plan of an implementation that declares none: searched for in what the windows show.
 std::string found_plan(const Capture& capture, const Contraction& c, const Operands& operands, int threads) {
-  constexpr double kSeconds = 30;
+  constexpr double kSeconds = 60;
   constexpr std::int64_t kLooked = 4096;  // outputs of each window; the replay afterwards covers all of them
   if (capture.runs_differing > 0 || capture.test.out == DType::f64 || capture.test.in == DType::f64)
     return "";

@@ -162,10 +162,12 @@ std::vector<Arithmetic> arithmetics(OperandFormat a, OperandFormat b, int tier) 
       return x;
     };
     // Hopper and Blackwell first, then Ampere's and Turing's steps (reference/arithmetic/architectures.hpp).
+    // Kernels made for Turing (s1688) add 16-bit products eight at a time on Hopper, too.
     all.push_back(block(tf32 ? 8 : 16, 25));
+    if (!tf32) all.push_back(block(8, 25));
     if (tier > 0) {
       all.push_back(block(tf32 ? 4 : 8, 24));
-      all.push_back(block(tf32 ? 4 : 8, 25));
+      if (tf32) all.push_back(block(4, 25));
     }
     all.push_back(fma);
     return all;

@@ -71,7 +71,10 @@ class Search {
     if (result_.plans.empty() || !options_.hints.empty()) {
       // Candidates that leave no room for doubt first: a tier is walked whole, so that `unique` means
       // something.
-      for (int tier = 0; tier < 2 && result_.plans.empty(); ++tier) walk(tier);
+      // Undivided sums first: where the data tells little, each division that fits costs a full replay.
+      walk(0, false);
+      if (result_.plans.empty() || !result_.rounded_exact_fits) walk(0, true);
+      if (result_.plans.empty()) walk(1, true);
     }
     if (result_.plans.empty() && seen_.dtype == DType::f32) walk_unordered();
     result_.unique = result_.plans.size() == 1 && !result_.rounded_exact_fits && result_.exhausted;
@@ -222,7 +225,7 @@ class Search {
     consider(candidate, samples(candidate.plan.operands.a, candidate.plan.operands.b));
   }
 
-  void walk(int tier) {
+  void walk(int tier, bool divided) {
     double least = -1;
     for (const OperandFit& fit : result_.operands) {
       if (!fit.admissible) continue;
@@ -232,14 +235,14 @@ class Search {
       if (tier == 0 && fit.residual > 8 * least + 1) continue;
       for (const Arithmetic& arithmetic : arithmetics(fit.a, fit.b, tier)) {
         if (late()) return;
-        walk(fit, arithmetic, tier);
+        walk(fit, arithmetic, tier, divided);
         // Where everything fits, more fits say nothing.
         if (result_.rounded_exact_fits && !result_.plans.empty()) return;
       }
     }
   }
 
-  void walk(const OperandFit& fit, const Arithmetic& arithmetic, int tier) {
+  void walk(const OperandFit& fit, const Arithmetic& arithmetic, int tier, bool divided) {
     const std::vector<SampledOutput>& outputs = samples(fit.a, fit.b);
     const bool block = arithmetic.step == Step::block;
     const bool plain = arithmetic.step == Step::fma || block;
@@ -253,6 +256,7 @@ class Search {
               divisions(static_cast<std::int64_t>(slots.slot.size()), slots.outermost_step, block, 1);
           ways.insert(ways.end(), more.begin(), more.end());
         }
+        if (!divided) std::erase_if(ways, [](const Division& way) { return !way.levels.empty(); });
         if (seen_.dtype != DType::f32) with_short_partials(ways);
         if (!plain) ways.resize(1);  // compensated and separate sums: chains only, before anything fancier
         parallel_for(static_cast<std::int64_t>(ways.size()), options_.threads, [&](std::int64_t i) {
