@@ -206,14 +206,23 @@ void add_drifts(json& list, const HtmlExtras::Document& document) {
   }
 }
 
+json self_test_of(const HtmlExtras::Document& document) {
+  const json whole = parse_document(document.text, document.name, "ulpscope.self-test/1");
+  const Fields f(whole, document.name);
+  json out{{"name", document.name}, {"outcomes", json::array()}};
+  for (const char* name : {"planted", "caught", "controls", "quiet"}) out[name] = f.count_or_0(name);
+  for (const Fields& o : f.objects("outcomes"))
+    out["outcomes"].push_back(
+        json::array({o.text("area"), o.text("mistake"), o.text("by"), o.truth("control").value_or(false),
+                     o.truth("good").value_or(false)}));
+  return out;
+}
+
 }  // namespace
 
 json page_data(const RecordView& record, const HtmlExtras& extras) {
-  json data{{"results", json::array()},
-            {"tally", json::array()},
-            {"environment", json::array()},
-            {"explanations", json::array()},
-            {"drifts", json::array()}};
+  json data{{"results", json::array()},      {"tally", json::array()},  {"environment", json::array()},
+            {"explanations", json::array()}, {"drifts", json::array()}, {"self_tests", json::array()}};
   std::map<std::pair<std::string, std::string>, std::int64_t> tally;
   for (const ResultView& r : record.results) {
     data["results"].push_back(row_of(r));
@@ -229,6 +238,8 @@ json page_data(const RecordView& record, const HtmlExtras& extras) {
   for (const HtmlExtras::Document& document : extras.explanations)
     data["explanations"].push_back(explanation_of(document));
   for (const HtmlExtras::Document& document : extras.drifts) add_drifts(data["drifts"], document);
+  for (const HtmlExtras::Document& document : extras.self_tests)
+    data["self_tests"].push_back(self_test_of(document));
   return data;
 }
 

@@ -36,6 +36,21 @@ const char* const kDrift = R"json({"schema": "ulpscope.drift/1", "cases": [{"cas
           {"arithmetic": "fma", "plan": "fp32 | fma | pairwise", "max_abs": 1e-7, "bound": 1e-6}],
  "spreads": [{"arithmetic": "fma", "orders": 2, "observed": 1e-6, "bound": 1e-5}]}]})json";
 
+const char* const kSelfTest = R"json({"schema": "ulpscope.self-test/1", "planted": 2, "caught": 1,
+ "controls": 1, "quiet": 1, "outcomes": [
+ {"area": "gate", "mistake": "a loosened budget", "by": "gate: `x`", "control": false, "good": true},
+ {"area": "gate", "mistake": "a <b> row", "by": "", "control": false, "good": false},
+ {"area": "gate", "mistake": "nothing", "by": "", "control": true, "good": true}]})json";
+
+/// One of each beside the record.
+HtmlExtras every_extra() {
+  HtmlExtras extras;
+  extras.explanations.push_back({"e.json", kExplain});
+  extras.drifts.push_back({"d.json", kDrift});
+  extras.self_tests.push_back({"s.json", kSelfTest});
+  return extras;
+}
+
 std::string page_of(const std::string& record, const HtmlExtras& extras = {}) {
   return render_html(parse_record_view(record, "r.json"), extras);
 }
@@ -48,7 +63,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 }
 
 TEST(Html, IsOneInertFile) {
-  const std::string page = page_of(nasty_record(), {{{"e.json", kExplain}}, {{"d.json", kDrift}}});
+  const std::string page = page_of(nasty_record(), every_extra());
   EXPECT_THAT(page, HasSubstr("<title>ulpscope: Error, r.json</title>"));
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
   EXPECT_THAT(page, Not(HasSubstr("<script>alert")));
@@ -88,7 +103,7 @@ TEST(Html, WorksInABrowser) {
     words.push_back(folder + "/" + name);
     std::ofstream(words.back()) << page;
   };
-  add("nasty.html", page_of(nasty_record(), {{{"e.json", kExplain}}, {{"d.json", kDrift}}}));
+  add("nasty.html", page_of(nasty_record(), every_extra()));
   add("recorded.html",
       render_html(read_record_view(kRoot + "/reports/recorded/h200-full/conv_transpose1d.json"), {}));
   add("thousand.html", page_of(large_record(1000)));

@@ -50,6 +50,11 @@ TEST(RunSchema, FitsRecordedAndFreshRecords) {
     if (entry.path().extension() == ".npz") words.push_back(entry.path().string());
   ASSERT_GT(words.size(), 5u);
   ran(quoted(words));
+  const std::string merged = folder + "/merged.json";
+  std::vector<std::string> merge{kBinary, "merge", "--out", merged};
+  merge.insert(merge.end(), files.begin(), files.end());
+  ran(quoted(merge));
+  if (std::filesystem::exists(merged)) files.push_back(merged);  // records of one environment
   files.insert(files.end(), {fresh, judged});
   const Ran checked = validate("run", files);
   EXPECT_EQ(checked.code, 0) << checked.output;

@@ -18,7 +18,7 @@ namespace {
 
 struct Options {
   std::string record, against, html, markdown, junit, sarif, csv, json;
-  std::vector<std::string> explanations, drifts;
+  std::vector<std::string> explanations, drifts, self_tests;
 };
 
 struct Sink {
@@ -34,14 +34,14 @@ void check_paths(const std::string& record, const std::vector<Sink>& sinks) {
 }
 
 HtmlExtras extras_of(const Options& o) {
-  if (o.html.empty() && !(o.explanations.empty() && o.drifts.empty()))
-    throw Error("--explain and --drift show in the HTML report: add --html FILE");
-  HtmlExtras extras;
-  for (const std::string& path : o.explanations)
-    extras.explanations.push_back({path, std::string(map_file(path).text())});
-  for (const std::string& path : o.drifts)
-    extras.drifts.push_back({path, std::string(map_file(path).text())});
-  return extras;
+  if (o.html.empty() && !(o.explanations.empty() && o.drifts.empty() && o.self_tests.empty()))
+    throw Error("--explain, --drift and --self-test show in the HTML report: add --html FILE");
+  auto documents = [](const std::vector<std::string>& paths) {
+    std::vector<HtmlExtras::Document> list;
+    for (const std::string& path : paths) list.push_back({path, std::string(map_file(path).text())});
+    return list;
+  };
+  return {documents(o.explanations), documents(o.drifts), documents(o.self_tests)};
 }
 
 int run(const Options& o) {
@@ -78,6 +78,7 @@ const RegisterCommand registered(60, [](CLI::App& app, int& exit_code) {
   sub->add_option("--html", o->html, "A page in one file, for a browser; works offline");
   sub->add_option("--explain", o->explanations, "Show this in the HTML, too: written by explain --json");
   sub->add_option("--drift", o->drifts, "Likewise: written by drift --json");
+  sub->add_option("--self-test", o->self_tests, "Likewise: written by self-test --json");
   sub->add_option("--markdown", o->markdown,
                   "Markdown for a pull request (- for standard output; the default)");
   sub->add_option("--junit", o->junit, "JUnit XML");

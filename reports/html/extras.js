@@ -1,4 +1,4 @@
-// Explanations and drift, where they were given to the report.
+// Explanations, drift and the self-test, where they were given to the report.
 function ladder(rungs, caption) {
   return table(['rung', 'status', 'left over', 'equal bits', 'what it says'],
     rungs.map((g) => [g.rung, g.status, g.max_residual === null ? '' : figure(g.max_residual),
@@ -50,4 +50,17 @@ function drift(parent, c, i) {
   const spreads = c.spreads.filter((s) => s.orders > 1);
   if (spreads.length) section.append(el('h3', {}, 'What order alone can do'), table(['arithmetic', 'orders', 'largest difference seen', 'no two can differ by more than'],
     spreads.map((s) => [s.arithmetic, s.orders, figure(s.observed), figure(s.bound)]), 'Spread of orders'));
+}
+
+/** Whether the tool itself may be trusted: what was planted, and what noticed it. */
+function selfTest(t, i) {
+  const id = 'self-test-' + i;
+  const fine = t.planted > 0 && t.caught === t.planted && t.quiet === t.controls;
+  const rows = [...t.outcomes].sort((x, y) => x[4] - y[4]);  // what went wrong first
+  return el('section', {'aria-labelledby': id}, el('h2', {id}, 'Self-test of the tool'),
+    el('p', {}, badge(fine ? 'pass' : 'fail', count(t.caught) + ' of ' + count(t.planted) + ' planted mistakes caught'), ', ' +
+      count(t.quiet) + ' of ' + count(t.controls) + ' correct controls left alone.'),
+    el('details', {}, el('summary', {}, 'What was planted'), el('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'What was planted'},
+      table(['area', 'planted', 'outcome', 'noticed by'], rows.map(([area, mistake, by, control, good]) => [area, mistake,
+        control ? (good ? 'control, left alone' : 'control, BLAMED') : good ? 'caught' : 'MISSED', marked(by)]), 'Planted mistakes'))));
 }
