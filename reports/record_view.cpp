@@ -1,10 +1,9 @@
 #include "reports/record_view.hpp"
 
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <tuple>
 
+#include "harness/io/bytes.hpp"
 #include "reference/error.hpp"
 #include "reports/json_fields.hpp"
 
@@ -166,10 +165,8 @@ RecordView parse_record_view(std::string_view text, const std::string& name) {
 }
 
 RecordView read_record_view(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  if (!in || !(text << in.rdbuf())) throw Error("cannot read the record '" + path + "': is it there?");
-  return parse_record_view(text.view(), path);
+  const Bytes file = map_file(path);
+  return parse_record_view(file.text(), path);
 }
 
 bool fails(const ResultView& r) {

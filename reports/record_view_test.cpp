@@ -106,6 +106,11 @@ TEST(RecordView, RefusesWhatIsNoRecord) {
   twice["results"].push_back(twice["results"][0]);
   EXPECT_THAT(error_of(twice.dump()), HasSubstr("two results of c / v / fp32"));
   EXPECT_THROW(read_record_view("/nowhere/r.json"), Error);
+  EXPECT_THROW(read_record_view("/"), Error);
+  // Brackets within texts are no nesting.
+  EXPECT_EQ(error_of(R"({"schema": "ulpscope.run/1", "environment": {"x": ")" + std::string(99, '[') +
+                     R"(\"[", "y": []}, "results": []})"),
+            "");
 }
 
 // Every field in turn gets every wrong type: an Error of one line or a record, nothing else.
