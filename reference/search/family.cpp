@@ -60,7 +60,7 @@ bool has(const std::vector<NamedExtent>& axes, const std::string& name) {
 std::vector<Division> divisions(std::int64_t places, std::int64_t outermost_step, bool block, int tier) {
   std::vector<Division> all;
   const std::vector<std::int64_t> residues =
-      block ? std::vector<std::int64_t>{0, 16, 32, 64} : std::vector<std::int64_t>{0};
+      block ? std::vector<std::int64_t>{0, 16, 32, 64, 128} : std::vector<std::int64_t>{0};
   const std::vector<std::int64_t> lengths = slice_lengths(places, outermost_step);
   if (tier == 0) {
     for (const std::int64_t residue : residues) all.push_back({{}, residue});

@@ -97,6 +97,29 @@ TEST(Search, SixteenBitResultsThatTellDoTell) {
   EXPECT_THAT(r.plans, ::testing::Contains("fp16 | block 16 frac 25 rz | chunks 1408 seq | out fp16"));
 }
 
+// Kernels that keep odd tiles: K tiles of 128 with the short one first, and 16-bit products eight at a time.
+TEST(Search, TilesOfTuringsKernelsAreFound) {
+  for (const char* text :
+       {"fp16 | block 16 frac 25 rz | residue 128", "bf16 | block 8 frac 25 rz | chunks 64 seq"}) {
+    const auto plan = parse_plan(text);
+    const DType in = text[0] == 'b' ? DType::bf16 : DType::f16;
+    Problem p;
+    p.params.op = "gemm";
+    p.a = {16, 250};
+    p.b = {250, 16};
+    const Contraction c = lower(p);
+    Tensor a = make_tensor(in, p.a), b = make_tensor(in, p.b), y = make_tensor(DType::f32, {c.outputs()});
+    std::mt19937_64 rng(5);
+    for (Tensor* t : {&a, &b})
+      for (std::int64_t i = 0; i < t->size(); ++i)
+        t->as<std::uint16_t>()[i] =
+            static_cast<std::uint16_t>(round_to_bits(in, static_cast<double>(rng() >> 40) * 0x1p-23 - 1));
+    replay(*plan, c, {a.view(), b.view(), {}}, 0, c.outputs(), y.as<std::uint32_t>(), 1);
+    const SearchResult r = find_plans(c, {a.view(), b.view(), {}}, observe(y.view()));
+    EXPECT_THAT(r.plans, ::testing::Contains(text)) << r.best_share << " " << r.best_plan;
+  }
+}
+
 // Outputs that no plan of the family can give: one output of 576 changed by one unit in the last place.
 TEST(Search, OneWrongBitIsNotExplainedAway) {
   const Tensor a = recorded_tensor("gemm_33x65x100", "a"), b = recorded_tensor("gemm_33x65x100", "b");
