@@ -37,6 +37,9 @@ std::string contradiction(const Capture& c, std::int64_t outputs) {
   if (!std::isfinite(c.device_ms) || c.device_ms < 0) return "its time is no duration";
   if (c.runs_differing < 0 || c.runs_differing > outputs || c.runs_identical != (c.runs_differing == 0))
     return "its comparison of two runs contradicts itself";
+  for (const std::int64_t first : {c.first_differing, c.first_unwritten})
+    if (first < -1 || first >= outputs)
+      return "the first differing or unwritten output is none of its outputs";
   std::int64_t end = 0;
   for (const Window& w : c.windows) {
     const std::int64_t count = w.bits.size();
@@ -74,6 +77,10 @@ class Fields {
     if (!v.is_number_unsigned() || v.get<std::uint64_t>() > INT64_MAX)
       fail(std::string("'") + key + "' must be a whole number of at least 0");
     return v.get<std::int64_t>();
+  }
+  /// -1 where it is missing: older captures have none.
+  std::int64_t index(const char* key) const {
+    return object_.is_object() && object_.contains(key) && object_[key] != -1 ? count(key) : -1;
   }
   double number(const char* key) const {
     if (!at(key).is_number()) fail(std::string("'") + key + "' must be a number");
@@ -165,6 +172,8 @@ void write_capture(const std::string& path, const Capture& c) {
        {{"declared_plan", c.declared_plan},
         {"declared_nondeterministic", c.declared_nondeterministic},
         {"unwritten", c.unwritten},
+        {"first_differing", c.first_differing},
+        {"first_unwritten", c.first_unwritten},
         {"guards_intact", c.guards_intact},
         {"effective_mode", c.effective_mode}}},
       {"status", c.status},
@@ -214,6 +223,8 @@ Capture assemble_capture(std::string_view meta_text, const std::string& name,
     c.declared_plan = launch.text("declared_plan");
     c.declared_nondeterministic = launch.boolean("declared_nondeterministic");
     c.unwritten = launch.count("unwritten");
+    c.first_differing = launch.index("first_differing");
+    c.first_unwritten = launch.index("first_unwritten");
     c.guards_intact = launch.boolean("guards_intact");
     c.effective_mode = launch.text("effective_mode");
   }

@@ -35,7 +35,8 @@ struct Capture {
   // What only the machine that ran it could tell; captures made elsewhere may lack all of it.
   std::string declared_plan;  // "": none
   bool declared_nondeterministic = false;
-  std::int64_t unwritten = 0;  // outputs still poisoned after both runs
+  std::int64_t unwritten = 0;                               // outputs still poisoned after both runs
+  std::int64_t first_differing = -1, first_unwritten = -1;  // their smallest indices; -1: none, or not known
   bool guards_intact = true;
   std::string effective_mode;  // by a probe; "": not probed
   std::string status = "ok";   // "ok", "skipped", "error"

@@ -68,6 +68,8 @@ void expect_same(const Capture& x, const Capture& y) {
   EXPECT_EQ(x.output_hash, y.output_hash);
   EXPECT_EQ(x.runs_identical, y.runs_identical);
   EXPECT_EQ(x.runs_differing, y.runs_differing);
+  EXPECT_EQ(x.first_differing, y.first_differing);
+  EXPECT_EQ(x.first_unwritten, y.first_unwritten);
   EXPECT_EQ(x.device_ms, y.device_ms);
   EXPECT_EQ(x.notes.engine, y.notes.engine);
   EXPECT_EQ(x.notes.notes, y.notes.notes);
@@ -113,6 +115,7 @@ TEST_F(CaptureFile, WindowsSurviveARoundTrip) {
   c.output_hash = "of the whole output, which is not here";
   c.runs_identical = false;
   c.runs_differing = 3;
+  c.first_differing = 101;
   write_capture(path, c);
   expect_same(read_capture(path), c);
 }
@@ -257,6 +260,11 @@ TEST_F(MalformedCapture, FieldsOfMetaAreChecked) {
   EXPECT_THAT(error([](auto& m) { m["device_ms"] = "1"; }), HasSubstr("must be a number"));
   EXPECT_THAT(error([](auto& m) { m["runs_differing"] = -1; }), HasSubstr("whole number"));
   EXPECT_THAT(error([](auto& m) { m["runs_differing"] = 5; }), HasSubstr("two runs"));
+  EXPECT_THAT(error([](auto& m) { m["launch"]["first_differing"] = -2; }), HasSubstr("whole number"));
+  EXPECT_THAT(error([](auto& m) { m["launch"]["first_unwritten"] = 512; }), HasSubstr("none of its outputs"));
+  EXPECT_EQ(error([](auto& m) { m["launch"].erase("first_differing"); }), "accepted") << "older captures";
+  EXPECT_THAT(error([](auto& m) { m["inputs"] = 3; }), HasSubstr("must be an object"));
+  EXPECT_THAT(error([](auto& m) { m["inputs"] = {{"a", "output.npy"}}; }), HasSubstr("its operand 'a' is"));
   EXPECT_THAT(error([](auto& m) { m["runs_identical"] = 1; }), HasSubstr("true or false"));
   EXPECT_THAT(error([](auto& m) { m["variant"] = 1; }), HasSubstr("must be a string"));
   EXPECT_THAT(error([](auto& m) { m["notes"]["notes"] = {1}; }), HasSubstr("list of strings"));

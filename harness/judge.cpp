@@ -11,6 +11,11 @@ std::string count_of(std::int64_t n, std::int64_t of) {
   return fmt::format("{} of {} outputs", n, of);
 }
 
+// Captures of older versions know how many, but not where.
+std::string first_at(std::int64_t index) {
+  return index < 0 ? "" : fmt::format(", the first at index {}", index);
+}
+
 Judgement out_of_bounds(const Measurement& m) {
   if (m.nonfinite_mismatch > 0 && m.headroom <= 1)
     return {Verdict::violated,
@@ -42,14 +47,12 @@ Judgement judge(const Evidence& e) {
     return {Verdict::violated, "it wrote outside its output: guard bytes beside it changed", false};
   if (e.unwritten > 0)
     return {Verdict::violated,
-            fmt::format("{} were never written, the first at index {}", count_of(e.unwritten, e.outputs),
-                        e.first_unwritten),
-            false};
+            count_of(e.unwritten, e.outputs) + " were never written" + first_at(e.first_unwritten), false};
   if (e.differing > 0) {
     // Each run within its bound: the two are apart by at most the sum of the bounds.
     const bool within = m.beyond_bound == 0 && m.unbounded == 0;
-    std::string reason = fmt::format("two runs differ in {}, the first at index {}",
-                                     count_of(e.differing, e.outputs), e.first_differing);
+    std::string reason =
+        "two runs differ in " + count_of(e.differing, e.outputs) + first_at(e.first_differing);
     if (e.declared_nondeterministic)
       reason += within ? "; declared, and within its bound" : "; declared, but beyond its bound";
     return {Verdict::nondeterministic, reason, e.declared_nondeterministic && within};

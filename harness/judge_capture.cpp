@@ -11,6 +11,7 @@
 #include "harness/probe/device_check.hpp"
 #include "harness/run_probe.hpp"
 #include "harness/run_slabs.hpp"
+#include "harness/transform_bound.hpp"
 #include "reference/error.hpp"
 #include "reference/exact.hpp"
 #include "reference/parallel.hpp"
@@ -51,8 +52,12 @@ void measure_windows(const Capture& capture, const Contraction& c, const Operand
   std::string why;
   const bool usable =
       plan && admits(capture.mode, capture.test.in, *plan, why) && output_format(*plan) == out;
+  const Transform transform = transform_of(capture.notes);
   const OutputBound bound = usable ? bound_of_plan(*plan, c, operands, threads)
-                                   : bound_of_mode(capture.mode, capture.test.in, out, c, operands, threads);
+                            : transform != Transform::none
+                                ? bound_of_transform(transform, capture.test.problem, capture.mode,
+                                                     capture.test.in, out, operands, threads)
+                                : bound_of_mode(capture.mode, capture.test.in, out, c, operands, threads);
   result.evidence.bound_formula = bound.formula;
   MeasurerPool pool(Measurer(std::make_shared<const StrataMap>(c),
                              {out, bound, capture.test.tolerance, magnitude_limit(c, operands, threads)}));
@@ -171,6 +176,8 @@ Result judge_capture(const Capture& capture, InputsCache& cache, ReplayChoice re
   e.declared_nondeterministic = capture.declared_nondeterministic;
   e.differing = capture.runs_differing;
   e.unwritten = capture.unwritten;
+  e.first_differing = capture.first_differing;
+  e.first_unwritten = capture.first_unwritten;
   e.guards_intact = capture.guards_intact;
   e.effective_mode = capture.effective_mode;
   try {
@@ -181,12 +188,14 @@ Result judge_capture(const Capture& capture, InputsCache& cache, ReplayChoice re
       std::shared_ptr<const Plan> plan;
       const Operands operands = inputs_of(capture, cache, threads).operands();
       std::string text = r.declared_plan;
-      if (text.empty() && replay_choice != ReplayChoice::none)
+      const bool plain_sum = transform_of(capture.notes) == Transform::none;
+      if (text.empty() && plain_sum && replay_choice != ReplayChoice::none)
         text = found_plan(capture, c, operands, threads);
       if (!text.empty()) plan = parse_plan(text);
-      r.expected_max = expected_max(
-          plan ? *plan : *parse_plan(usual_plan(capture.mode, capture.test.in, capture.test.out)), c,
-          operands, threads);
+      if (plan || plain_sum)
+        r.expected_max = expected_max(
+            plan ? *plan : *parse_plan(usual_plan(capture.mode, capture.test.in, capture.test.out)), c,
+            operands, threads);
       measure_windows(capture, c, operands, replay_choice == ReplayChoice::none ? nullptr : plan, threads, r);
       if (e.replay && e.replay->equal == e.replay->compared)
         r.whole_output_replayed = replays_whole(capture, *plan, c, operands, threads);

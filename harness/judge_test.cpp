@@ -83,6 +83,14 @@ TEST(Judge, EveryKindOfEvidenceHasItsVerdict) {
   }
 }
 
+TEST(Judge, WhatIsNotKnownIsNotSaid) {
+  Evidence e = good();
+  e.differing = 9;
+  EXPECT_EQ(judge(e).reason, "two runs differ in 9 of 100 outputs");
+  e.unwritten = 2;
+  EXPECT_EQ(judge(e).reason, "2 of 100 outputs were never written");
+}
+
 TEST(Judge, DeclaredNondeterminismIsExcusedOnlyWithinItsBound) {
   Evidence e = good();
   e.differing = 9;

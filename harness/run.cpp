@@ -15,6 +15,7 @@
 #include "harness/run_probe.hpp"
 #include "harness/run_slabs.hpp"
 #include "harness/suggest.hpp"
+#include "harness/transform_bound.hpp"
 #include "reference/error.hpp"
 
 namespace ulpscope {
@@ -31,19 +32,26 @@ class Limits {
   Limits(const Case& test, const Contraction& c, const Operands& operands, int threads)
       : test_(test), c_(c), operands_(operands), threads_(threads) {}
 
-  const OutputBound& bound(const std::shared_ptr<const Plan>& plan, Mode mode) {
+  const OutputBound& bound(const std::shared_ptr<const Plan>& plan, Mode mode, Transform transform) {
     std::string why;
     const bool usable = plan && output_format(*plan) == test_.out && admits(mode, test_.in, *plan, why);
-    const std::string key = usable ? to_string(*plan) : std::string("mode ") + to_string(mode);
+    const bool transformed = !usable && transform != Transform::none;
+    const std::string key = usable ? to_string(*plan)
+                            : transformed
+                                ? fmt::format("transform {} {}", static_cast<int>(transform), to_string(mode))
+                                : std::string("mode ") + to_string(mode);
     const auto found = bounds_.find(key);
     if (found != bounds_.end()) return found->second;
     return bounds_
-        .emplace(key, usable ? bound_of_plan(*plan, c_, operands_, threads_)
-                             : bound_of_mode(mode, test_.in, test_.out, c_, operands_, threads_))
+        .emplace(key, usable        ? bound_of_plan(*plan, c_, operands_, threads_)
+                      : transformed ? bound_of_transform(transform, test_.problem, mode, test_.in, test_.out,
+                                                         operands_, threads_)
+                                    : bound_of_mode(mode, test_.in, test_.out, c_, operands_, threads_))
         .first->second;
   }
 
-  std::optional<double> expected(const std::shared_ptr<const Plan>& plan, Mode mode) {
+  std::optional<double> expected(const std::shared_ptr<const Plan>& plan, Mode mode, Transform transform) {
+    if (!plan && transform != Transform::none) return {};  // the model walks sums
     const std::string key = plan ? to_string(*plan) : usual_plan(mode, test_.in, test_.out);
     const auto found = expected_.find(key);
     if (found != expected_.end()) return found->second;
@@ -148,11 +156,13 @@ class CaseRun {
     try {
       result.declared_plan = declared_plan(*job.variant, test_.problem, job.mode, test_.out);
       if (!result.declared_plan.empty()) r.candidate.plan = parse_plan(result.declared_plan);
-      r.candidate.bound = limits_.bound(r.candidate.plan, job.mode);
-      result.expected_max = limits_.expected(r.candidate.plan, job.mode);
       const Execution e = executor.execute(*job.variant, args_of(job));
       r.candidate.output = e.output;
       result.notes = e.notes;
+      // From the operator, its inputs and the engine's kind; no output has been looked at.
+      const Transform transform = transform_of(e.notes);
+      r.candidate.bound = limits_.bound(r.candidate.plan, job.mode, transform);
+      result.expected_max = limits_.expected(r.candidate.plan, job.mode, transform);
       // What the library itself calls nondeterministic was declared, if not by us.
       for (const std::string& note : e.notes.notes)
         result.evidence.declared_nondeterministic |= note.find("NONDETERMINISTIC") != std::string::npos;
@@ -191,8 +201,11 @@ class CaseRun {
     slabs.threads = options_.threads;
     if (options_.replay == ReplayChoice::none) slabs.replay_budget = 0;
     if (options_.replay == ReplayChoice::all) slabs.replay_budget = std::numeric_limits<double>::infinity();
+    const std::string what =
+        batch.size() > 1 ? fmt::format("{} results", batch.size())
+                         : fmt::format("{} in {}", batch[0].job.variant->name, to_string(batch[0].job.mode));
     slabs.progress = [&](std::int64_t done, std::int64_t of) {
-      say(fmt::format("judging {} outputs, {} %", batch.size(), 100 * done / of));
+      say(fmt::format("judging {}, {} %", what, 100 * done / of));
     };
     try {
       const std::vector<SlabResult> judged = judge_slabs(executor, c_, operands_, candidates, slabs);

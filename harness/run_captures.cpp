@@ -66,6 +66,8 @@ void CaptureFolder::store_capture(const Result& result, Executor& executor, int 
   capture.declared_plan = result.declared_plan;
   capture.declared_nondeterministic = result.evidence.declared_nondeterministic;
   capture.unwritten = result.evidence.unwritten;
+  capture.first_differing = result.evidence.first_differing;
+  capture.first_unwritten = result.evidence.first_unwritten;
   capture.guards_intact = result.evidence.guards_intact;
   capture.effective_mode = result.evidence.effective_mode;
   const DType out = result.test.out;

@@ -154,6 +154,19 @@ TEST(Run, RowsHoldWhatTheContractNames) {
   EXPECT_NE(row["reproduce"].get<std::string>().find("'" + to_string(gemm_case()) + "'"), std::string::npos);
 }
 
+TEST(Run, ProgressSaysWhatIsJudged) {
+  RunOptions options = only("planted_good");
+  std::string said;
+  options.progress = [&](const std::string& line) { said += line + "\n"; };
+  run_cases({gemm_case()}, options);
+  EXPECT_NE(said.find("test/gemm: running planted_good in fp32\n"), std::string::npos) << said;
+  EXPECT_NE(said.find("test/gemm: judging planted_good in fp32, 100 %\n"), std::string::npos) << said;
+  options.variants = {"planted_good", "planted_race"};
+  said.clear();
+  run_cases({gemm_case()}, options);
+  EXPECT_NE(said.find("judging 2 results, 100 %\n"), std::string::npos) << said;
+}
+
 TEST(Run, ResultsDoNotDependOnThreads) {
   const std::vector<Case> cases{gemm_case(), parse_case("conv2d 2x3x17x19 * 4x3x3x3 s2 p1 bias"),
                                 parse_case("conv_transpose1d 2x3x40 * 3x4x5 s2 p1 op1 d2"),
@@ -208,8 +221,8 @@ TEST(JudgeCapture, GivesTheFiguresOfTheRun) {
   ASSERT_EQ(judged.results.size(), ran.results.size());
   for (std::size_t i = 0; i < ran.results.size(); ++i) {
     EXPECT_EQ(judged.results[i]["executed"], "recorded");
-    for (const char* field : {"variant", "verdict", "excused", "error", "bound", "expected_max", "plan",
-                              "bit_identical", "effective_mode", "input_hash", "output_hash"})
+    for (const char* field : {"variant", "verdict", "reason", "excused", "error", "bound", "expected_max",
+                              "plan", "bit_identical", "effective_mode", "input_hash", "output_hash"})
       EXPECT_EQ(judged.results[i][field], ran.results[i][field]) << ran.results[i]["variant"] << " " << field;
   }
   // Windows instead of the whole: fewer outputs are judged, and the verdict of what they hold stays.
