@@ -5,8 +5,6 @@
 #include <cstring>
 
 #include "kernels/host/rows.hpp"
-#include "kernels/host/vector.hpp"
-#include "reference/parallel.hpp"
 
 namespace ulpscope::host {
 namespace {
@@ -62,27 +60,15 @@ class BlockedRow {
   float sum_[kRow], total_[kRow];
 };
 
-LaunchNotes launch(const LaunchArgs& args) {
-  const FloatOperands operands = widen(args);
-  const RowWalk walk(*args.contraction, operands);
-  const Loops loop = loops();
-  parallel_for(walk.rows(), args.threads, [&](std::int64_t i) {
-    const Row row = walk.row(i);
-    BlockedRow sums(loop, row.length);
-    walk.for_each_term(row, [&](const RowTerm& t) { sums.add(t); });
-    finish_row(walk, row, args, operands, sums.finish());
-  });
-  return {"blocked 64", {to_string(simd_level())}, 0};
-}
-
-const Register variant{{.name = "host_blocked",
-                        .summary = "CPU: fp32 FMA chains of 64 terms, added in order",
-                        .source = "kernels/host/blocked.cpp",
-                        .where = Where::host,
-                        .plan = [](const Problem&, Mode) { return std::string("fp32 | fma | chunks 64"); },
-                        .unsupported = unsupported,
-                        .launch = launch},
-                       all_operators()};
+const Register variant{
+    {.name = "host_blocked",
+     .summary = "CPU: fp32 FMA chains of 64 terms, added in order",
+     .source = "kernels/host/blocked.cpp",
+     .where = Where::host,
+     .plan = [](const Problem&, Mode) { return std::string("fp32 | fma | chunks 64"); },
+     .unsupported = unsupported,
+     .launch = [](const LaunchArgs& args) { return launch_rows<BlockedRow>("blocked 64", args); }},
+    all_operators()};
 
 }  // namespace
 }  // namespace ulpscope::host

@@ -3,8 +3,6 @@
 // Promise: fp32, products rounded; ceil(log2 n) + 1 roundings on a path.
 // Cost: a product and an addition a term, and log2 n rows of sums at hand.
 #include "kernels/host/rows.hpp"
-#include "kernels/host/vector.hpp"
-#include "reference/parallel.hpp"
 
 namespace ulpscope::host {
 namespace {
@@ -60,27 +58,15 @@ class PairwiseRow {
   float level_[64][kRow];  // one for each binary digit of a 63-bit number of places
 };
 
-LaunchNotes launch(const LaunchArgs& args) {
-  const FloatOperands operands = widen(args);
-  const RowWalk walk(*args.contraction, operands);
-  const Loops loop = loops();
-  parallel_for(walk.rows(), args.threads, [&](std::int64_t i) {
-    const Row row = walk.row(i);
-    PairwiseRow sums(loop, row.length);
-    walk.for_each_term(row, [&](const RowTerm& t) { sums.add(t); });
-    finish_row(walk, row, args, operands, sums.finish());
-  });
-  return {"pairwise", {to_string(simd_level())}, 0};
-}
-
-const Register variant{{.name = "host_pairwise",
-                        .summary = "CPU: fp32 products added pairwise",
-                        .source = "kernels/host/pairwise.cpp",
-                        .where = Where::host,
-                        .plan = [](const Problem&, Mode) { return std::string("fp32 | fma | pairwise"); },
-                        .unsupported = unsupported,
-                        .launch = launch},
-                       all_operators()};
+const Register variant{
+    {.name = "host_pairwise",
+     .summary = "CPU: fp32 products added pairwise",
+     .source = "kernels/host/pairwise.cpp",
+     .where = Where::host,
+     .plan = [](const Problem&, Mode) { return std::string("fp32 | fma | pairwise"); },
+     .unsupported = unsupported,
+     .launch = [](const LaunchArgs& args) { return launch_rows<PairwiseRow>("pairwise", args); }},
+    all_operators()};
 
 }  // namespace
 }  // namespace ulpscope::host

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <memory>
 
+#include "kernels/host/vector.hpp"
 #include "kernels/support/registry.hpp"
+#include "reference/parallel.hpp"
 #include "reference/terms.hpp"
 
 namespace ulpscope::host {
@@ -75,6 +77,22 @@ void finish_row(const RowWalk& walk, const Row& row, const LaunchArgs& args, con
 
 /// Rounds once, to nearest even, to the output's format.
 void store(const LaunchArgs& args, std::int64_t output, float y);
+
+/// A launch that sums each row with a `Sums(loops, length)`: add(const RowTerm&) for every term, then
+/// finish(), which gives the row's sums. `name` is what the notes call it.
+template <class Sums>
+LaunchNotes launch_rows(const char* name, const LaunchArgs& args) {
+  const FloatOperands operands = widen(args);
+  const RowWalk walk(*args.contraction, operands);
+  const Loops loop = loops();
+  parallel_for(walk.rows(), args.threads, [&](std::int64_t i) {
+    const Row row = walk.row(i);
+    Sums sums(loop, row.length);
+    walk.for_each_term(row, [&](const RowTerm& t) { sums.add(t); });
+    finish_row(walk, row, args, operands, sums.finish());
+  });
+  return {name, {to_string(simd_level())}, 0};
+}
 
 /// "" for operands and outputs of at most 32 bits.
 std::string unsupported(const Problem& problem, DType in, DType out, Mode mode);

@@ -4,7 +4,6 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-#include <cstdint>
 #include <string>
 
 #include "reference/error.hpp"
@@ -52,24 +51,6 @@ __device__ inline __half round_to<__half>(double x) {
 template <>
 __device__ inline __nv_bfloat16 round_to<__nv_bfloat16>(double x) {
   return __double2bfloat16(x);
-}
-
-/// fp32 -> TF32 kept in an fp32 register (low 13 bits zero), by each rounding rule. Infinities and NaN pass
-/// unchanged: adding the rounding constant would turn them into other numbers.
-__device__ inline bool is_finite_bits(std::uint32_t u) {
-  return (u & 0x7fffffffu) < 0x7f800000u;
-}
-__device__ inline float tf32_rna(float x) {  // nearest, ties away from zero
-  const std::uint32_t u = __float_as_uint(x);
-  return is_finite_bits(u) ? __uint_as_float((u + 0x1000u) & ~0x1fffu) : x;
-}
-__device__ inline float tf32_rne(float x) {  // nearest, ties to even
-  const std::uint32_t u = __float_as_uint(x);
-  return is_finite_bits(u) ? __uint_as_float((u + 0xfffu + ((u >> 13) & 1u)) & ~0x1fffu) : x;
-}
-__device__ inline float tf32_rz(float x) {  // toward zero: what the instruction does to raw fp32 bits
-  const std::uint32_t u = __float_as_uint(x);
-  return is_finite_bits(u) ? __uint_as_float(u & ~0x1fffu) : x;
 }
 
 /// Calls f(T{}) with the CUDA type of a dtype; fp64 is no kernel's type here.
