@@ -134,6 +134,18 @@ TEST(BadInput, EndsInOneClearLineAndExitTwo) {
       {"judge empty", "no captures"},
       {"judge good.npz --threads -1", "threads"},
       {"judge good.npz --replay maybe", "--replay"},
+      // dumps
+      {"import 'gemm 2x3 * 3x4'", "--to"},
+      {"import 'gemm 2x3 * 3x4' --to x.npz", "--input is missing"},
+      {"import 'gemm 2x3 * 3x4' --to x.npz --input missing.npy", "missing.npy"},
+      {"import 'gemm 8 * 3x4' --to x.npz", "gemm"},
+      {"import 'gemm 2x3 * 3x4' --to x.npz --input good.npz:output", "good.npz"},
+      {"import 'sum 8' --to x.npz --mode fp23 --input good.npz:window_000", "fp23"},
+      {"import 'sum 8' --to x.npz --plan magic --input good.npz:window_000", "magic"},
+      {"import 'sum 8' --to x.npz --input good.npz:window_000", "--output is missing"},
+      {"import 'sum 8' --to x.npz --input good.npz:window_000 --output good.npz:window_000",
+       "--output-slice"},
+      {"import 'sum 8' --to x.npz --input good.npz:window_000 --output-slice 0:1", "spatial axes"},
   };
   for (const Bad& bad : table) {
     const Outcome o = run(bad.arguments, folder);
