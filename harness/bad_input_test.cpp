@@ -142,10 +142,14 @@ TEST(BadInput, EndsInOneClearLineAndExitTwo) {
       {"import 'gemm 2x3 * 3x4' --to x.npz --input good.npz:output", "good.npz"},
       {"import 'sum 8' --to x.npz --mode fp23 --input good.npz:window_000", "fp23"},
       {"import 'sum 8' --to x.npz --plan magic --input good.npz:window_000", "magic"},
-      {"import 'sum 8' --to x.npz --input good.npz:window_000", "--output is missing"},
-      {"import 'sum 8' --to x.npz --input good.npz:window_000 --output good.npz:window_000",
+      {"import 'linear 2x4 * 2x4' --to x.npz --input good.npz:output --weight good.npz:output",
+       "--output is missing"},
+      {"import 'linear 2x4 * 2x4' --to x.npz --input good.npz:output --weight good.npz:output --output "
+       "good.npz:output",
        "--output-slice"},
-      {"import 'sum 8' --to x.npz --input good.npz:window_000 --output-slice 0:1", "spatial axes"},
+      {"import 'linear 2x4 * 2x4' --to x.npz --input good.npz:output --weight good.npz:output --output-slice "
+       "0:1",
+       "spatial axes"},
   };
   for (const Bad& bad : table) {
     const Outcome o = run(bad.arguments, folder);

@@ -243,6 +243,8 @@ Record judge_captures(const std::vector<std::string>& paths, ReplayChoice replay
     if (progress) progress("judging " + file);
     const Result r = judge_capture(capture, cache, replay, threads);
     nlohmann::json row = to_json(r);
+    // No run makes a dump's operands again.
+    if (capture.a.data) row["reproduce"] = fmt::format("ulpscope judge '{}'", file);
     row["captured_on"] =
         capture.environment.is_object() ? capture.environment.value("device", nlohmann::json()) : nullptr;
     record.results.push_back(row);

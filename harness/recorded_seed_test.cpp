@@ -115,6 +115,7 @@ TEST_P(RecordedSeeds, JudgeGivesTheFiguresOfAnIndependentComputation) {
   };
   EXPECT_EQ(row["judged_outputs"], n);
   EXPECT_EQ(row["executed"], "recorded");
+  EXPECT_EQ(row["reproduce"], "ulpscope judge '" + path + "'");
   // The true value is known to 2^-34 of itself, so errors of a few ULP to about 1e-9 of themselves.
   near("max_abs", max_abs, 1e-7);
   near("mean_abs", abs_sum / n, 1e-7);
