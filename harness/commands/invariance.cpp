@@ -1,0 +1,135 @@
+// ulpscope invariance CASE: does a variant give the same bits again, in another batch, with zeros appended?
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "harness/command_line.hpp"
+#include "harness/commands.hpp"
+#include "harness/invariance_runs.hpp"
+#include "harness/io/atomic_file.hpp"
+#include "harness/measure_strata.hpp"
+#include "harness/run.hpp"
+#include "reference/error.hpp"
+
+namespace ulpscope {
+namespace {
+
+struct Arguments {
+  std::vector<std::string> cases, modes;
+  std::string folder = "cases", json, device = "auto";
+  double seconds = 0;
+  RunOptions options;
+};
+
+struct Line {
+  std::string test, variant;
+  Mode mode;
+  bool deterministic;
+  InvarianceFinding finding;
+
+  // Repeats that spread further than order can do, or that differ where none were declared.
+  bool failed() const {
+    const InvarianceReport& r = finding.report;
+    if (!finding.skipped.empty()) return false;
+    return r.beyond_order > 0 ||
+           (finding.circumstance == Circumstance::repeat && !r.same_bits && deterministic);
+  }
+};
+
+nlohmann::json json_of(const Line& l) {
+  const InvarianceReport& r = l.finding.report;
+  nlohmann::json j{{"case", l.test},
+                   {"variant", l.variant},
+                   {"mode", to_string(l.mode)},
+                   {"circumstance", to_string(l.finding.circumstance)}};
+  if (!l.finding.skipped.empty()) {
+    j["skipped"] = l.finding.skipped;
+    return j;
+  }
+  j.update({{"runs", r.runs},
+            {"outputs", r.outputs},
+            {"differing", r.differing},
+            {"same_bits", r.same_bits},
+            {"spread", json_number(r.spread)},
+            {"order_bound", json_number(r.order_bound)},
+            {"beyond_order", r.beyond_order},
+            {"race", r.race},
+            {"plans", r.plans},
+            {"failed", l.failed()},
+            {"sentence", r.sentence}});
+  return j;
+}
+
+std::string row_of(const Line& l) {
+  const InvarianceReport& r = l.finding.report;
+  const std::string start = fmt::format("| {} | {} | {} | {} |", l.test, l.variant, to_string(l.mode),
+                                        to_string(l.finding.circumstance));
+  if (!l.finding.skipped.empty()) return start + " | | | | skipped: " + l.finding.skipped + " |\n";
+  std::string words = r.sentence;  // a bar would end the cell
+  for (std::size_t at = 0; (at = words.find('|', at)) != std::string::npos; at += 2) words.insert(at, "\\");
+  return start + fmt::format(" {} | {} | {:.3g} | {:.3g} | {} |\n", r.outputs, r.differing, r.spread,
+                             r.order_bound, words);
+}
+
+int run(Arguments& a) {
+  for (const std::string& mode : a.modes) a.options.modes.push_back(parse_mode(mode));
+  a.options.device = choice<DeviceChoice>(
+      "--device", a.device,
+      {{"auto", DeviceChoice::automatic}, {"cpu", DeviceChoice::cpu}, {"cuda", DeviceChoice::cuda}});
+  const std::vector<Case> cases = cases_named(a.cases, a.folder);
+  check_selection(cases, a.options);
+  std::string no_cuda, no_host;
+  std::unique_ptr<Executor> host = make_executor(Where::host, no_host), cuda;
+  if (a.options.device != DeviceChoice::cpu) cuda = make_executor(Where::cuda, no_cuda);
+  if (a.options.device == DeviceChoice::cuda && !cuda) throw Error("--device cuda: " + no_cuda);
+  std::vector<Line> lines;
+  for (const Case& test : cases) {
+    const Inputs inputs = make_inputs(test, a.options.threads);
+    for (const Job& job : jobs_of(test, a.options, no_cuda)) {
+      if (!job.skip.empty()) continue;
+      Executor* executor = job.variant->where == Where::cuda ? cuda.get() : host.get();
+      if (!executor) continue;
+      for (InvarianceFinding& f :
+           try_circumstances(test, inputs, *job.variant, job.mode, *executor, a.seconds, a.options.threads))
+        lines.push_back({test.name, job.variant->name, job.mode, job.variant->deterministic, std::move(f)});
+    }
+  }
+  if (lines.empty()) throw Error("invariance: no selected variant can run here");
+  std::string text =
+      "| case | variant | mode | varied | outputs | differing | spread | order can do | |\n"
+      "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
+  nlohmann::json all = nlohmann::json::array();
+  bool failed = false;
+  for (const Line& l : lines) {
+    text += row_of(l);
+    all.push_back(json_of(l));
+    failed = failed || l.failed();
+  }
+  std::fputs(text.c_str(), stdout);
+  if (!a.json.empty())
+    write_text(a.json, nlohmann::json{{"schema", "ulpscope.invariance/1"}, {"results", all}}.dump(2) + "\n");
+  return failed ? 1 : 0;
+}
+
+const RegisterCommand registered{
+    5, [](CLI::App& app, int& exit_code) {
+      auto a = std::make_shared<Arguments>();
+      CLI::App* command = app.add_subcommand(
+          "invariance", "Run variants again, in other batches and with zeros appended: the same bits?");
+      command->add_option("CASE", a->cases, "Cases by name, glob, file or tag, or a case's text")->required();
+      command->add_option("--variant", a->options.variants, "Only variants of these names (globs)");
+      command->add_option("--mode", a->modes, "Only these modes: fp32, tf32, strict, bf16, fp16");
+      command->add_option("--device", a->device, "auto, cpu or cuda (default auto)");
+      command->add_option("--seconds", a->seconds,
+                          "Where bits differ, search for each run's plan this long (default 0: don't)");
+      command->add_option("--threads", a->options.threads, "Host threads (default: all cores)")
+          ->check(CLI::Range(1, 4096));
+      command->add_option("--json", a->json, "Write the findings here");
+      command->add_option("--cases", a->folder, "Folder or file of cases (default: cases)");
+      command->callback([a, &exit_code] { exit_code = run(*a); });
+    }};
+
+}  // namespace
+}  // namespace ulpscope
