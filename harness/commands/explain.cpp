@@ -137,6 +137,17 @@ ExplainRequest request_of(const Options& o, std::vector<Tensor>& keep) {
   if (one != o.weight.empty())
     throw Error(one ? "--weight is not for " + o.op : "--weight is missing: " + o.op + " has two operands");
   r.contraction = cut(lower(r.problem), o.slice, rank);
+  if (o.batch != 0) {
+    const std::int64_t rows = r.contraction.outputs() / r.contraction.out_shape.back();
+    if (o.op != "linear")
+      throw Error(
+          "--batch is for --op linear: it says how many rows the call had that the dumped ones came "
+          "from");
+    if (o.batch < rows)
+      throw Error("--batch " + std::to_string(o.batch) + ": " + std::to_string(rows) +
+                  " rows were dumped, so the call had at least as many");
+    r.batch = o.batch;
+  }
   if (p.bias && r.operands.bias.size() != r.contraction.bias_size)
     throw Error("--bias has " + std::to_string(r.operands.bias.size()) + " elements, the operator needs " +
                 std::to_string(r.contraction.bias_size));
@@ -223,8 +234,9 @@ void add(CLI::App& app, int& exit_code) {
   sub->add_option("--target", o->target, "backward operators: spatial shape of the gradient wanted");
   sub->add_flag("--transpose-input", o->transpose_input, "gemm: the input is [K, M]");
   sub->add_flag("--transpose-weight", o->transpose_weight, "gemm: the weight is [N, K]");
-  sub->add_option("--batch", o->batch,
-                  "linear: rows of the call that the dumped rows were part of (noted, changes no figure)");
+  sub->add_option(
+      "--batch", o->batch,
+      "linear: rows of the call that the dumped ones came from; says what another batch may change");
   sub->add_option("--output-slice", o->slice, "part of the output that was dumped: FROM:TO per spatial axis");
   CLI::Option* atol = sub->add_option("--atol", o->atol, "absolute tolerance (default 1e-4)");
   CLI::Option* rtol = sub->add_option("--rtol", o->rtol, "relative tolerance (default 1e-4)");

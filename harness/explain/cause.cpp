@@ -21,12 +21,19 @@ double kept_bits(const std::string& format) {
   return format == "fp16" ? 10.9 : 8;
 }
 
+// Both operands together; two parts keep twice as many.
+double kept_bits(const SideReport& s) {
+  if (s.operands == "unknown" && !s.parts.empty()) return s.parts.starts_with("bf16") ? 2 * 16 : 2 * 22;
+  return kept_bits(s.operands_input) + kept_bits(s.operands_weight);
+}
+
 bool meets(const std::vector<std::string>& x, const std::vector<std::string>& y) {
   return std::any_of(x.begin(), x.end(),
                      [&](auto& f) { return std::find(y.begin(), y.end(), f) != y.end(); });
 }
 
 std::string operands_words(const SideReport& s) {
+  if (s.operands == "unknown" && !s.parts.empty()) return "several parts (" + s.parts + ")";
   return s.operands != "unknown" ? s.operands
                                  : s.operands_input + " input and " + s.operands_weight + " weight";
 }
@@ -49,7 +56,7 @@ std::string cause_of(const SideReport& c, const SideReport* r, std::string& why)
       return s->mistake->other_inputs ? "inputs_differ" : "structural";
     }
   auto known = [](const SideReport& s) {
-    return s.operands_input != "unknown" && s.operands_weight != "unknown";
+    return (s.operands_input != "unknown" && s.operands_weight != "unknown") || !s.parts.empty();
   };
   if (!known(c) || (r && !known(*r))) {
     why = fmt::format("no rounding of the operands and no known mistake accounts for the {}",
@@ -59,11 +66,9 @@ std::string cause_of(const SideReport& c, const SideReport* r, std::string& why)
   const std::vector<std::string> full{"fp32"};
   const std::vector<std::string>&ri = exact ? full : r->input_fit, &rw = exact ? full : r->weight_fit;
   const bool same_input = meets(c.input_fit, ri), same_weight = meets(c.weight_fit, rw);
-  if (!same_input || !same_weight) {
-    const std::string r_input = exact ? "fp32" : r->operands_input,
-                      r_weight = exact ? "fp32" : r->operands_weight;
-    const double of_c = kept_bits(c.operands_input) + kept_bits(c.operands_weight);
-    const double of_r = kept_bits(r_input) + kept_bits(r_weight);
+  const bool same_parts = c.operands == "unknown" && r && c.parts == r->parts && !c.parts.empty();
+  if (!same_parts && (!same_input || !same_weight)) {
+    const double of_c = kept_bits(c), of_r = exact ? 2 * kept_bits("fp32") : kept_bits(*r);
     if (of_c == of_r) {
       why = fmt::format(
           "both shorten their operands to the same format by different rules: the candidate {}, the "

@@ -9,8 +9,10 @@
 
 #include "harness/explain/render.hpp"
 #include "harness/explain/side.hpp"
+#include "harness/explain/side_plans.hpp"
 #include "harness/inputs.hpp"
 #include "harness/invariance.hpp"
+#include "harness/statistics/order_bound.hpp"
 #include "reference/error.hpp"
 #include "reference/plan/plan_types.hpp"
 
@@ -169,6 +171,8 @@ class Pipeline {
     e_.pair = compare(r_, r_.candidates[0]);
     if (r_.reference) e_.reference = side(*r_.reference, true, {});
     std::vector<std::string> hints = r_.plans;
+    if (r_.batch)
+      for (std::string& plan : plans_of_batch(r_.batch)) hints.push_back(std::move(plan));
     if (e_.reference && e_.reference->plan) hints.push_back(narrowed(*e_.reference->plan));
     e_.candidate = side(r_.candidates[0], false, hints);
     if (e_.repeats.differing)
@@ -183,6 +187,7 @@ class Pipeline {
     }
     attain();
     zeros();
+    if (r_.batch) batch();
     e_.summary = summary_of(e_);
     return std::move(e_);
   }
@@ -271,6 +276,19 @@ class Pipeline {
     e_.attainable = attainability(r_.contraction, model_data(r_.operands), plan.get(),
                                   r_.candidates[0].output.dtype, r_.tolerance, options);
     e_.attainable_known = true;
+  }
+
+  // Libraries choose tile, split and engine by the number of rows, so one row's bits depend on the others'
+  // number.
+  void batch() {
+    e_.batch = r_.batch;
+    e_.rows = r_.contraction.outputs() / r_.contraction.out_shape.back();
+    const auto plan = parse_plan(e_.candidate.plan                    ? *e_.candidate.plan
+                                 : e_.candidate.operands != "unknown" ? e_.candidate.operands + " | mul_add"
+                                                                      : "fp32 | mul_add");
+    const OrderBound order = any_order_bound(*plan, r_.contraction, r_.operands, r_.threads);
+    for (const double s : truth_for(false, r_.candidates[0].output.dtype).magnitude)
+      e_.batch_spread = std::max(e_.batch_spread, 2 * order.at(s));
   }
 
   // A tolerance that accepts zeros accepts a kernel that writes nothing.

@@ -36,6 +36,7 @@ struct ExplainRequest {
   bool tolerance_given = false;
   double seconds = 10;  // for the search of one side's plan
   int threads = 0;
+  std::int64_t batch = 0;  // linear: rows of the call that the dumped ones were part of; 0: all were dumped
 };
 
 enum class RungStatus : std::uint8_t { excluded, confirmed, not_tested };
@@ -65,6 +66,7 @@ struct SideReport {
   std::string operands = "unknown", operands_input = "unknown", operands_weight = "unknown";
   std::vector<std::string> operands_fit;
   std::vector<std::string> input_fit, weight_fit;
+  std::string parts;  // operands carried in several short parts: that stage of a plan; else ""
   std::optional<Mistake> mistake;
   std::int64_t candidates_tried = 0;
   bool inputs_suffice = true;  // false: no rounding of the given operands accounts for every output
@@ -97,6 +99,8 @@ struct Explanation {
   Repeats repeats;
   std::vector<Rung> rungs;  // the pair's own: inputs, determinism, integers
   Tolerance tolerance;
+  std::int64_t batch = 0, rows = 0;  // of the candidate's call, and dumped ones; 0 where not said
+  double batch_spread = 0;           // what another batch size's order may change an output by, at most
   std::string summary;
 };
 

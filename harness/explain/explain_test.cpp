@@ -8,6 +8,7 @@
 #include <functional>
 #include <random>
 
+#include "harness/explain/question.hpp"
 #include "harness/explain/render.hpp"
 #include "harness/io/read_tensor.hpp"
 #include "reference/plan.hpp"
@@ -227,6 +228,56 @@ TEST(Explain, OrderAloneIsNamedAsSuch) {
   const Explanation same = explain(s.r);
   EXPECT_EQ(same.cause, "none");
   EXPECT_EQ(same.candidate.verdict, Verdict::identical);
+}
+
+// Additions in a random binary tree: no search finds it, so that order is the cause remains unproved.
+TEST(Explain, OrderNobodyCanFindIsNotClaimed) {
+  testing::Question q("gemm 24x40 * 40x24 a=normal(0,1) b=normal(0,1) seed=6");
+  std::mt19937 rng(17);
+  std::vector<std::string> parts;
+  for (int i = 0; i < 40; ++i) parts.push_back(std::to_string(i));
+  while (parts.size() > 1) {
+    std::shuffle(parts.begin(), parts.end(), rng);
+    parts[parts.size() - 2] = "(" + parts[parts.size() - 2] + " " + parts.back() + ")";
+    parts.pop_back();
+  }
+  const Tensor unknown = q.made("fp32 | fma | order tree " + parts[0]), chain = q.made("fp32 | fma");
+  q.r.seconds = 0.5;
+  Explanation e = q.why(unknown, chain);
+  EXPECT_FALSE(e.candidate.plan) << *e.candidate.plan;
+  EXPECT_EQ(e.reference->plan.value_or(""), "fp32 | fma");
+  EXPECT_EQ(e.candidate.verdict, Verdict::bounded);
+  EXPECT_EQ(e.cause, "unexplained");
+  EXPECT_NE(e.cause_why.find("the candidate"), std::string::npos) << e.cause_why;
+  EXPECT_EQ(e.summary.find("accumulation_order"), std::string::npos) << e.summary;
+  e = q.why(chain, unknown);
+  EXPECT_EQ(e.cause, "unexplained");
+  EXPECT_NE(e.cause_why.find("the reference"), std::string::npos) << e.cause_why;
+  q.r.reference.reset();
+  EXPECT_EQ(q.why(unknown).cause, "unexplained");
+  EXPECT_EQ(q.why(chain).cause, "accumulator");
+}
+
+// Two short parts of each operand: bf16 so used is short of fp32, and no worse than it says; TF32 is not
+// short.
+TEST(Explain, OperandsInSeveralPartsAreNamed) {
+  testing::Question q("gemm 24x40 * 40x24 a=normal(0,1) b=normal(0,1) seed=6");
+  q.r.seconds = 0.5;
+  const std::string three = " passes lo*hi hi*lo hi*hi";
+  Explanation e = q.why(q.made("bf16" + three + " | kahan"));
+  EXPECT_EQ(e.candidate.plan.value_or(""), "bf16" + three + " | kahan");
+  EXPECT_EQ(e.candidate.verdict, Verdict::explained);
+  EXPECT_EQ(e.candidate.operands, "unknown") << "no one format";
+  EXPECT_EQ(e.cause, "candidate_precision");
+  e = q.why(q.made("bf16" + three + " | kahan | order shuffle 9"));
+  EXPECT_FALSE(e.candidate.plan);
+  EXPECT_EQ(e.candidate.verdict, Verdict::bounded) << e.candidate.why;
+  EXPECT_NE(e.candidate.why.find("bf16" + three), std::string::npos) << e.candidate.why;
+  EXPECT_EQ(e.cause, "candidate_precision");
+  e = q.why(q.made("tf32_rna" + three + " | fma"));
+  EXPECT_EQ(e.candidate.verdict, Verdict::explained);
+  EXPECT_EQ(e.candidate.operands, "fp32");
+  EXPECT_EQ(e.cause, "accumulator");
 }
 
 TEST(Explain, ModeIsAPromise) {

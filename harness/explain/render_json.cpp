@@ -128,6 +128,8 @@ nlohmann::json to_json(const Explanation& e) {
                      {"p_fail_tf32", number(a.p_fail_tf32)},
                      {"suggested_atol", number(a.suggested_atol)},
                      {"suggested_rtol", number(a.suggested_rtol)}};
+  if (e.batch)
+    j["batch"] = {{"rows", e.batch}, {"dumped_rows", e.rows}, {"spread_bound", number(e.batch_spread)}};
   j["repeats"] = nullptr;
   if (e.repeats.dumps > 0)
     j["repeats"] = {{"dumps", e.repeats.dumps},

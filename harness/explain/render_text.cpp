@@ -114,6 +114,14 @@ std::string summary_of(const Explanation& e) {
     t += fmt::format("First differing output {}: {:.9g}{} in one dump, {:.9g}{} in another.\n",
                      e.repeats.first_index, e.repeats.first_a, added_as(e.repeats.tree_a), e.repeats.first_b,
                      added_as(e.repeats.tree_b));
+  if (e.batch)
+    t += fmt::format(
+        "{} of a call's {} rows were dumped. Libraries choose order and split by the number of rows: the "
+        "same "
+        "row may have other bits in another batch, {}by at most {:.2g}.\n",
+        e.rows, e.batch,
+        e.candidate.plan ? "here it came out of `" + *e.candidate.plan + "`, and may differ " : "differing ",
+        e.batch_spread);
   t += tolerance_words(e) + "\nNext: " + next_step(e) + "\n";
   return t;
 }
@@ -132,20 +140,25 @@ std::string markdown_of(const Explanation& e) {
 }
 
 std::string how_to_dump() {
-  return R"(# Python: dump one layer's tensors; bf16 and fp16 results as floats (then say --candidate-dtype bf16).
+  return R"(# Python: dump one layer's tensors. bf16 and fp16 results become floats: then say --candidate-dtype bf16.
 import numpy as np, torch
+
 def dump(path, **tensors):
-    np.savez(path, **{k: v.detach().float().cpu().contiguous().numpy() for k, v in tensors.items()})
-m = torch.nn.ConvTranspose1d(32, 64, 5, dilation=3, bias=False).cuda()
+    np.savez(path, **{k: v.detach().float().cpu().numpy() for k, v in tensors.items()})
+
+m = torch.nn.ConvTranspose1d(32, 64, 5, dilation=3).cuda()
 x = torch.rand(1, 32, 512, device="cuda")
-torch.backends.cudnn.allow_tf32 = True;  y_lib = m(x)
-torch.backends.cudnn.allow_tf32 = False; y_mine = m(x)   # or your kernel
-dump("d.npz", x=x, w=m.weight, y=y_mine, y_lib=y_lib)
-# Then:
-#   ulpscope explain --op conv_transpose1d --dilation 3 --input d.npz:x --weight d.npz:w \
+torch.backends.cudnn.allow_tf32 = True   # nn.Linear, torch.matmul: torch.backends.cuda.matmul.allow_tf32
+y_lib = m(x)
+torch.backends.cudnn.allow_tf32 = False
+y = m(x)                                 # or your own kernel
+dump("d.npz", x=x, w=m.weight, b=m.bias, y=y, y_lib=y_lib)
+
+# Then, in a shell:
+#   ulpscope explain --op conv_transpose1d --dilation 3 --input d.npz:x --weight d.npz:w --bias d.npz:b \
 #     --candidate d.npz:y --reference d.npz:y_lib --atol 1e-4 --rtol 1e-4 --summary
-# nn.Conv2d: --op conv2d; nn.Linear: --op linear --input x --weight m.weight; torch.matmul: --op gemm.
-# Part of a huge output: dump that part and say --output-slice FROM:TO per spatial axis.
+# nn.Conv2d: --op conv2d. nn.Linear: --op linear (--batch ROWS where only some rows were dumped).
+# torch.matmul(x, w): --op gemm. Part of a huge output: --output-slice FROM:TO per spatial axis.
 )";
 }
 

@@ -8,6 +8,8 @@
 #include <cstring>
 
 #include "harness/bound.hpp"
+#include "harness/explain/side_plans.hpp"
+#include "harness/explain/split_operands.hpp"
 #include "reference/error.hpp"
 #include "reference/parallel.hpp"
 #include "reference/plan/plan_types.hpp"
@@ -66,36 +68,7 @@ class Side {
     options.seconds = request_.seconds;
     options.threads = request_.threads;
     options.hints = side_.hints;
-    if (!double_sums(y)) found_ = find_plans(c_, operands_, observe(y), options);
-    if (found_.plans.empty()) {
-      // What the family of libraries' plans leaves out: separate products, narrow and wide accumulators.
-      SearchOptions other = options;
-      other.seconds = 0;  // hints only
-      for (const char* operands : {"fp32", "tf32_rne", "tf32_rna", "tf32_rz", "bf16", "fp16"})
-        for (const char* arithmetic : {"fma", "mul_add", "fma fp64", "mul_add fp32 fp64", "fma fp16",
-                                       "mul_add fp16", "fma bf16", "mul_add bf16", "kahan"})
-          other.hints.push_back(fmt::format("{} | {}", operands, arithmetic));
-      const std::int64_t terms = c_.terms();
-      if (terms <= 4)
-        for (int seed = 1; seed <= 12; ++seed)
-          other.hints.push_back(fmt::format("fp32 | fma | order shuffle {}", seed));
-      std::string order;
-      for (const RedAxis& axis : c_.red) order += axis.name + " ";
-      other.hints.push_back("fp32 | fma | order " + order + "reversed");
-      const std::int64_t work = n_ * terms;
-      if (work <= (std::int64_t{1} << 24)) {
-        SearchResult more = find_plans(c_, operands_, observe(y), other);
-        found_.candidates += more.candidates;
-        if (!more.plans.empty()) {
-          found_.plans = more.plans;
-          found_.unique = more.plans.size() == 1 && !more.rounded_exact_fits;
-          found_.best_share = 1;
-        } else if (more.best_share > found_.best_share) {
-          found_.best_share = more.best_share;
-          found_.best_plan = more.best_plan;
-        }
-      }
-    }
+    found_ = search_plans(c_, operands_, y, options);
     r_.candidates_tried = found_.candidates;
     r_.plans = found_.plans;
     r_.best_plan = found_.best_plan;
@@ -107,23 +80,6 @@ class Side {
       r_.family = found_.rounded_exact_fits
                       ? "so does the correctly rounded exact result: these outputs cannot tell plans apart"
                       : fmt::format("{} plans of those tried give every bit", found_.plans.size());
-  }
-
-  // Sums in double are no library's plan, but a common way to write a reference kernel: tried before the long
-  // search, and taken only where a plain chain does not fit as well.
-  bool double_sums(const TensorView& y) {
-    if (y.dtype != DType::f32) return false;
-    SearchOptions options;
-    options.threads = request_.threads;
-    options.seconds = 0;
-    for (const char* operands : {"fp32", "tf32_rne", "tf32_rna", "tf32_rz", "bf16", "fp16"})
-      for (const char* arithmetic : {"fma", "fma fp64"})
-        options.hints.push_back(fmt::format("{} | {}", operands, arithmetic));
-    found_ = find_plans(c_, operands_, observe(y), options);
-    if (found_.plans.empty()) return false;
-    for (const std::string& plan : found_.plans)
-      if (plan.find("fp64") == std::string::npos) return false;
-    return true;
   }
 
   // Where several plans fit, one that the mode admits.
@@ -219,7 +175,10 @@ class Side {
 
   void name_operands() {
     std::vector<Pair> fits;
-    if (r_.plan) {
+    if (r_.plan && parse_plan(*r_.plan)->operands.pass_count() > 1) {
+      in_parts(r_.plan->substr(0, r_.plan->find(" | ")));
+      if (r_.operands != "unknown") fits.push_back(tried_[0].first);
+    } else if (r_.plan) {
       std::vector<Pair> of_plans;
       for (const std::string& text : r_.plans) {
         const auto p = parse_plan(text);
@@ -268,11 +227,26 @@ class Side {
     }
   }
 
+  // Two parts of 8 bits are short of fp32; of 11 bits, only where what they lose shows.
+  void in_parts(const std::string& stage) {
+    r_.parts = stage;
+    const bool full = !stage.starts_with("bf16") && tried_[0].second.beyond == 0;  // fp32 comes first
+    r_.operands = r_.operands_input = r_.operands_weight = full ? "fp32" : "unknown";
+    r_.operands_fit = r_.input_fit = r_.weight_fit = {};
+    if (full) r_.operands_fit = r_.input_fit = r_.weight_fit = {"fp32"};
+  }
+
   void look_for_mistakes() {
     std::vector<std::uint8_t> bad(static_cast<std::size_t>(n_), 0);
     const Left l = left_over(tried_[best_].first, n_, &bad);
     r_.inputs_suffice = l.beyond == 0;
     if (r_.inputs_suffice) return;
+    split_ = split_that_fits(c_, operands_, seen_, truth_.out, request_.threads);
+    if (split_) {
+      r_.inputs_suffice = true;
+      in_parts(*split_);
+      return;
+    }
     Suspect s;
     s.c = &c_;
     s.problem = &request_.problem;
@@ -293,13 +267,20 @@ class Side {
       r_.operands = r_.operands_input = r_.operands_weight = "unknown", r_.operands_fit.clear();
   }
 
+  std::string out_stage() const {
+    return truth_.out == DType::f32 ? "" : std::string(" | out ") + name_of(truth_.out);
+  }
+
   OutputBound bound() {
     if (r_.plan) return bound_of_plan(*parse_plan(*r_.plan), c_, operands_, request_.threads);
     if (side_.mode)
       return bound_of_mode(*side_.mode, operands_.a.dtype, truth_.out, c_, operands_, request_.threads);
+    if (split_)
+      return bound_of_plan(*parse_plan(*split_ + " | mul_add" + out_stage()), c_, operands_,
+                           request_.threads);
     if (r_.inputs_suffice) {
       const Pair p = tried_[best_].first;
-      const std::string out = truth_.out == DType::f32 ? "" : std::string(" | out ") + name_of(truth_.out);
+      const std::string out = out_stage();
       const std::string operands =
           p.a == p.b ? info(p.a).name : fmt::format("a {} b {}", info(p.a).name, info(p.b).name);
       OutputBound wide =
@@ -316,6 +297,16 @@ class Side {
   }
 
   void measure_errors(const TensorView& y) {
+    measure_against_bound(y);
+    if (r_.plan || side_.mode || split_ || !r_.inputs_suffice || r_.error.beyond_bound == 0) return;
+    // Operands in several short parts lose little enough to look like a rough accumulator.
+    split_ = split_that_fits(c_, operands_, seen_, truth_.out, request_.threads);
+    if (!split_) return;
+    in_parts(*split_);
+    measure_against_bound(y);
+  }
+
+  void measure_against_bound(const TensorView& y) {
     MeasureSetup setup;
     setup.out = truth_.out;
     setup.bound = bound();
@@ -371,7 +362,8 @@ class Side {
                       where_.outputs ? "; " + where_.words : ""));
     } else if (r_.inputs_suffice || side_.mode) {
       set(Verdict::bounded,
-          fmt::format("no plan found, but within the derived bound ({:.2g} of it)", m.headroom));
+          fmt::format("no plan found, but within the derived bound{} ({:.2g} of it)",
+                      split_ ? " of operands in several parts, `" + *split_ + "`" : "", m.headroom));
     } else {
       set(Verdict::unexplained,
           fmt::format("no rounding of the operands and no mistake accounts for it ({})", where_.words));
@@ -404,6 +396,7 @@ class Side {
   std::vector<Rung> ladder_;
   std::size_t best_ = 0;
   bool widest_ = false;
+  std::optional<std::string> split_;  // operands in several parts, as a plan's first stage
   Region where_;
 };
 
