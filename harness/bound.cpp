@@ -48,8 +48,14 @@ std::string with_output(std::string plan, DType out) {
   return out == DType::f32 ? plan : plan + " | out " + name_of(out);
 }
 
+/// A 16-bit gemm with split K may keep its partial sums in the output's format: cuBLAS does, unless
+/// CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION is set ("cublasMath_t" in its manual).
+bool admits_short_partials(Mode mode, DType out) {
+  return (mode == Mode::bf16 && out == DType::bf16) || (mode == Mode::fp16 && out == DType::f16);
+}
+
 /// Representatives of what the mode admits; the widest of their bounds holds for all of it.
-std::vector<std::string> admitted_plans(Mode mode, DType in) {
+std::vector<std::string> admitted_plans(Mode mode, DType in, DType out) {
   // n rounded products and sums, in any order; with operands as they are stored.
   std::vector<std::string> plans{"fp32 | mul_add"};
   // A tensor core of any generation steps by at least 4 terms and keeps at least 23 fractional bits.
@@ -62,6 +68,10 @@ std::vector<std::string> admitted_plans(Mode mode, DType in) {
   if (mode == Mode::fp16) shortened("fp16");
   if (in == DType::bf16) shortened("bf16");
   if (in == DType::f16) shortened("fp16");
+  if (admits_short_partials(mode, out)) {
+    const std::size_t whole = plans.size();
+    for (std::size_t i = 0; i < whole; ++i) plans.push_back(plans[i] + " | split 2 seq as " + name_of(out));
+  }
   return plans;
 }
 
@@ -105,8 +115,12 @@ bool admits(Mode mode, DType in, const Plan& plan, std::string& why) {
   bool short_sums = narrow(plan.arithmetic.accumulator) ||
                     (plan.arithmetic.step == Step::mul_add && narrow(plan.arithmetic.product));
   for (const Level& level : plan.levels)
-    short_sums |= (level.in && narrow(*level.in)) || (level.as && narrow(*level.as));
-  if (short_sums) why = std::string("sums are kept in fewer bits than fp32, which no mode promises");
+    short_sums |= (level.in && narrow(*level.in)) ||
+                  (level.as && narrow(*level.as) &&
+                   !(*level.as == output_format(plan) && admits_short_partials(mode, *level.as)));
+  if (short_sums)
+    why = std::string("sums are kept in fewer bits than fp32, which mode ") + to_string(mode) +
+          " does not promise";
   return !short_sums;
 }
 
@@ -121,7 +135,7 @@ OutputBound bound_of_mode(Mode mode, DType in, DType out, const Contraction& c, 
                           int threads) {
   OutputBound widest;
   bool first = true;
-  for (const std::string& text : admitted_plans(mode, in)) {
+  for (const std::string& text : admitted_plans(mode, in, out)) {
     const OutputBound b = bound_of_plan(*parse_plan(with_output(text, out)), c, operands, threads);
     if (first || b.per_s > widest.per_s) widest.formula = b.formula;
     widest.per_s = first ? b.per_s : std::max(widest.per_s, b.per_s);

@@ -138,24 +138,29 @@ TEST(Admits, ModesPromiseWhatTheTableSays) {
     const char* plan;
     bool admitted;
   };
-  for (const Line& l : {Line{Mode::fp32, DType::f32, "fp32 | fma", true},
-                        {Mode::fp32, DType::f32, "fp64 | fma fp64", true},
-                        {Mode::fp32, DType::f32, "tf32_rne | fma", false},
-                        {Mode::fp32, DType::f32, "a fp32 b tf32_rna | fma", false},
-                        {Mode::strict, DType::f32, "bf16 | block 16 frac 25 rz", false},
-                        {Mode::fp32, DType::f32, "fp32 | fma fp16", false},
-                        {Mode::fp32, DType::f32, "fp32 | fma | split 2 as bf16", false},
-                        {Mode::tf32, DType::f32, "tf32_rna | block 8 frac 25 rz", true},
-                        {Mode::tf32, DType::f32, "fp32 | fma", true},
-                        {Mode::tf32, DType::f32, "bf16 | fma", false},
-                        {Mode::bf16, DType::f32, "bf16 | fma", true},
-                        {Mode::bf16, DType::f32, "fp16 | fma", false},
-                        {Mode::fp16, DType::f32, "fp16 | fma", true},
-                        {Mode::fp16, DType::f32, "bf16 | fma", false},
-                        {Mode::fp32, DType::bf16, "bf16 | block 16 frac 25 rz", true},     // as stored
-                        {Mode::fp32, DType::bf16, "tf32_rne | block 8 frac 25 rz", true},  // holds every bf16
-                        {Mode::fp32, DType::bf16, "fp16 | fma", false},
-                        {Mode::fp32, DType::f16, "fp16 | fma", true}}) {
+  for (const Line& l :
+       {Line{Mode::fp32, DType::f32, "fp32 | fma", true},
+        {Mode::fp32, DType::f32, "fp64 | fma fp64", true},
+        {Mode::fp32, DType::f32, "tf32_rne | fma", false},
+        {Mode::fp32, DType::f32, "a fp32 b tf32_rna | fma", false},
+        {Mode::strict, DType::f32, "bf16 | block 16 frac 25 rz", false},
+        {Mode::fp32, DType::f32, "fp32 | fma fp16", false},
+        {Mode::fp32, DType::f32, "fp32 | fma | split 2 as bf16", false},
+        {Mode::tf32, DType::f32, "tf32_rna | block 8 frac 25 rz", true},
+        {Mode::tf32, DType::f32, "fp32 | fma", true},
+        {Mode::tf32, DType::f32, "bf16 | fma", false},
+        {Mode::bf16, DType::f32, "bf16 | fma", true},
+        {Mode::bf16, DType::f32, "fp16 | fma", false},
+        {Mode::fp16, DType::f32, "fp16 | fma", true},
+        {Mode::fp16, DType::f32, "bf16 | fma", false},
+        {Mode::fp32, DType::bf16, "bf16 | block 16 frac 25 rz", true},     // as stored
+        {Mode::fp32, DType::bf16, "tf32_rne | block 8 frac 25 rz", true},  // holds every bf16
+        {Mode::fp32, DType::bf16, "fp16 | fma", false},
+        {Mode::fp32, DType::f16, "fp16 | fma", true},
+        // cuBLAS keeps a 16-bit gemm's partial sums so, unless forbidden
+        {Mode::bf16, DType::bf16, "bf16 | block 16 frac 25 rz | split 2 seq as bf16 | out bf16", true},
+        {Mode::bf16, DType::bf16, "bf16 | block 16 frac 25 rz | split 2 seq as bf16", false},
+        {Mode::bf16, DType::bf16, "bf16 | fma bf16 | out bf16", false}}) {
     std::string why;
     EXPECT_EQ(admits(l.mode, l.in, *parse_plan(l.plan), why), l.admitted)
         << to_string(l.mode) << " " << l.plan;

@@ -147,7 +147,7 @@ std::vector<Order> orders(const std::vector<NamedExtent>& axes, bool block, int 
   return all;
 }
 
-std::vector<Arithmetic> arithmetics(OperandFormat a, OperandFormat b, int tier) {
+std::vector<Arithmetic> arithmetics(OperandFormat a, OperandFormat b, int tier, int block_terms) {
   std::vector<Arithmetic> all;
   auto tensor = [](OperandFormat f) { return f != OperandFormat::fp32 && f != OperandFormat::fp64; };
   Arithmetic fma;
@@ -161,10 +161,12 @@ std::vector<Arithmetic> arithmetics(OperandFormat a, OperandFormat b, int tier) 
       x.block.frac = frac;
       return x;
     };
+    const int usual = tf32 ? 8 : 16;
+    if (block_terms != 0 && block_terms != usual) all.push_back(block(block_terms, 25));
     // Hopper and Blackwell first, then Ampere's and Turing's steps (reference/arithmetic/architectures.hpp).
+    all.push_back(block(usual, 25));
     // Kernels made for Turing (s1688) add 16-bit products eight at a time on Hopper, too.
-    all.push_back(block(tf32 ? 8 : 16, 25));
-    if (!tf32) all.push_back(block(8, 25));
+    if (!tf32 && block_terms != 8) all.push_back(block(8, 25));
     if (tier > 0) {
       all.push_back(block(tf32 ? 4 : 8, 24));
       if (tf32) all.push_back(block(4, 25));

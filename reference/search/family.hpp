@@ -20,7 +20,8 @@ std::vector<Division> divisions(std::int64_t places, std::int64_t outermost_step
 /// Orders to try over these reduction axes, the likeliest first.
 std::vector<Order> orders(const std::vector<NamedExtent>& axes, bool block, int tier);
 
-/// Arithmetics that go with an operand format: FMA chains for fp32, block steps for what tensor cores take.
-std::vector<Arithmetic> arithmetics(OperandFormat a, OperandFormat b, int tier);
+/// Arithmetics that go with an operand format: FMA chains for fp32, block steps for what tensor cores take
+/// (first of `block_terms` terms, if not 0).
+std::vector<Arithmetic> arithmetics(OperandFormat a, OperandFormat b, int tier, int block_terms = 0);
 
 }  // namespace ulpscope

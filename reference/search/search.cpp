@@ -73,11 +73,12 @@ class Search {
       // something.
       // Undivided sums first: where the data tells little, each division that fits costs a full replay.
       walk(0, false);
-      if (result_.plans.empty() || !result_.rounded_exact_fits) walk(0, true);
+      if (!enough()) walk(0, true);
       if (result_.plans.empty()) walk(1, true);
     }
     if (result_.plans.empty() && seen_.dtype == DType::f32) walk_unordered();
-    result_.unique = result_.plans.size() == 1 && !result_.rounded_exact_fits && result_.exhausted;
+    result_.unique =
+        result_.plans.size() == 1 && !result_.rounded_exact_fits && result_.exhausted && !options_.confirm;
     result_.seconds = std::chrono::duration<double>(Clock::now() - start_).count();
     return std::move(result_);
   }
@@ -233,14 +234,16 @@ class Search {
       // apart.
       if (least < 0) least = fit.residual;
       if (tier == 0 && fit.residual > 8 * least + 1) continue;
-      for (const Arithmetic& arithmetic : arithmetics(fit.a, fit.b, tier)) {
+      for (const Arithmetic& arithmetic : arithmetics(fit.a, fit.b, tier, options_.block_terms)) {
         if (late()) return;
         walk(fit, arithmetic, tier, divided);
-        // Where everything fits, more fits say nothing.
-        if (result_.rounded_exact_fits && !result_.plans.empty()) return;
+        if (enough()) return;
       }
     }
   }
+
+  // Where everything fits, more fits say nothing; a plan that passed the caller's test settles it.
+  bool enough() const { return !result_.plans.empty() && (result_.rounded_exact_fits || options_.confirm); }
 
   void walk(const OperandFit& fit, const Arithmetic& arithmetic, int tier, bool divided) {
     const std::vector<SampledOutput>& outputs = samples(fit.a, fit.b);
@@ -262,7 +265,7 @@ class Search {
         parallel_for(static_cast<std::int64_t>(ways.size()), options_.threads, [&](std::int64_t i) {
           {
             const std::lock_guard lock(guard_);
-            if (result_.plans.size() >= kMostPlans || late()) return;
+            if (result_.plans.size() >= kMostPlans || (options_.confirm && enough()) || late()) return;
           }
           const Division& way = ways[static_cast<std::size_t>(i)];
           Candidate candidate;
@@ -276,7 +279,7 @@ class Search {
           candidate.program = compile(candidate.plan, slots);
           consider(candidate, outputs);
         });
-        if (result_.rounded_exact_fits && !result_.plans.empty()) return;
+        if (enough()) return;
       }
   }
 
@@ -367,17 +370,13 @@ class Search {
     }
     std::size_t equal = 0;
     for (std::size_t i = 0; i < bits.size(); ++i) equal += same(bits[i], seen_.bits[i]);
-    const bool refused =
-        equal == bits.size() && options_.accept && !options_.accept(to_string(candidate.plan));
+    const bool passed = equal == bits.size() && (!options_.confirm || options_.confirm(candidate.plan));
     const std::lock_guard lock(guard_);
-    if (refused) {
-      ++result_.refused;
-      return;
-    }
     result_.outputs_confirmed = static_cast<std::int64_t>(bits.size());
     note_share(static_cast<double>(equal) / static_cast<double>(bits.size()), candidate.plan);
-    if (equal == bits.size() && result_.plans.size() < kMostPlans)
-      result_.plans.push_back(to_string(candidate.plan));
+    if (passed && result_.plans.size() < kMostPlans) result_.plans.push_back(to_string(candidate.plan));
+    if (equal == bits.size() && !passed && result_.refuted++ == 0)
+      result_.refuted_plan = to_string(candidate.plan);
   }
 
   // NaN by class: payloads are not part of a plan.

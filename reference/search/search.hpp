@@ -14,6 +14,7 @@
 #include "reference/arithmetic/operand.hpp"
 #include "reference/contraction.hpp"
 #include "reference/exact.hpp"
+#include "reference/plan.hpp"
 
 namespace ulpscope {
 
@@ -30,12 +31,14 @@ Observation observe(const TensorView& output, std::int64_t begin = 0);
 struct SearchOptions {
   std::vector<OperandFormat> operands;  // admitted; empty: fp32, TF32 by all three roundings, bf16, fp16
   std::vector<std::string>
-      hints;  // plans to try before the family (declared ones, ones found for a neighbour)
-  /// A further test of plans that give every observed bit, such as the hash of outputs that were not kept; a
-  /// plan it refuses is not reported, and the search goes on. Called from several threads. Empty: none.
-  std::function<bool(const std::string& plan)> accept;
+      hints;            // plans to try before the family (declared ones, ones found for a neighbour)
+  int block_terms = 0;  // a tensor core's step to try first (an instruction named in a kernel's name); 0: none
   double seconds = 60;  // gives up after about this long
   int threads = 0;
+  /// A last test for a plan that gives every observed bit (a hash of outputs that were not kept, say); called
+  /// from several threads. Many plans may agree on a few 16-bit outputs: with this the search goes on until
+  /// one passes, and ends there, so `unique` is not claimed.
+  std::function<bool(const Plan&)> confirm;
 };
 
 /// How far the observed outputs are from the exact result of operands shortened this way, in units of 2^-24 *
@@ -57,9 +60,10 @@ struct SearchResult {
       unordered_plan;  // atomics: some order of its parts gives each sampled output; no plan predicts them
   std::vector<OperandFit> operands;  // every rounding tried, least residual first
   std::int64_t candidates = 0;       // plans tried (different programs)
-  std::int64_t refused = 0;          // of those that give every observed bit, by SearchOptions::accept
   std::int64_t outputs_screened = 0, outputs_confirmed = 0;
-  bool exhausted = true;  // false: the time ran out first
+  std::int64_t refuted = 0;  // plans that gave every observed bit, but failed SearchOptions::confirm
+  std::string refuted_plan;  // the first of them
+  bool exhausted = true;     // false: the time ran out first
   double seconds = 0;
 };
 
