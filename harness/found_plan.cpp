@@ -4,6 +4,7 @@
 
 #include "harness/bound.hpp"
 #include "reference/plan.hpp"
+#include "reference/plan/plan_types.hpp"
 
 namespace ulpscope {
 namespace {

@@ -261,7 +261,7 @@ class CaseRun {
       return false;
     }
     found_.insert(text);
-    r.result.expected_max = limits_.expected(r.candidate.plan, r.job.mode);
+    r.result.expected_max = limits_.expected(r.candidate.plan, r.job.mode, Transform::none);
     return true;
   }
 
