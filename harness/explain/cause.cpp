@@ -88,6 +88,13 @@ std::string cause_of(const SideReport& c, const SideReport* r, std::string& why)
     why = "full operands; the accumulator's roundings are all that is left: `" + *c.plan + "`";
     return "accumulator";
   }
+  const bool open_c = !c.unordered_plan.empty(), open_r = r && !r->unordered_plan.empty();
+  if (open_c && (exact || open_r)) {
+    why = fmt::format("partial sums are added in no fixed order (atomics), another one in each call: `{}`",
+                      c.unordered_plan);
+    if (open_r && r->unordered_plan != c.unordered_plan) why += " and `" + r->unordered_plan + "`";
+    return "nondeterminism";
+  }
   if (exact) {
     why = "full operands, within what accumulation can do; but no plan gives its bits, so none is proved";
     return "unexplained";

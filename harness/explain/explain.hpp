@@ -63,6 +63,7 @@ struct SideReport {
   std::string family;              // in words, where more than one does
   std::string best_plan;           // came closest
   double bit_identical = 0;
+  std::string unordered_plan;  // atomics: some order of its parts gives each output looked at; else ""
   std::string operands = "unknown", operands_input = "unknown", operands_weight = "unknown";
   std::vector<std::string> operands_fit;
   std::vector<std::string> input_fit, weight_fit;

@@ -353,7 +353,7 @@ class Finder {
     const auto fit = fit_weights(s_, bad_);
     if (!fit) return {};
     Mistake m = named(fit->name, fit->what, fit->evidence);
-    m.other_inputs = fit->all_differ && region_.outputs * 10 >= region_.of * 9;
+    m.other_inputs = fit->rounded || (fit->all_differ && region_.outputs * 10 >= region_.of * 9);
     return m;
   }
 

@@ -152,7 +152,7 @@ torch.backends.cudnn.allow_tf32 = True   # nn.Linear, torch.matmul: torch.backen
 y_lib = m(x)
 torch.backends.cudnn.allow_tf32 = False
 y = m(x)                                 # or your own kernel
-dump("d.npz", x=x, w=m.weight, b=m.bias, y=y, y_lib=y_lib)
+dump("d.npz", x=x, w=m.weight, b=m.bias, y=y, y_lib=y_lib)  # before m.bfloat16(): it rounds m.weight in place
 
 # Then, in a shell:
 #   ulpscope explain --op conv_transpose1d --dilation 3 --input d.npz:x --weight d.npz:w --bias d.npz:b \

@@ -73,13 +73,30 @@ class Side {
     r_.plans = found_.plans;
     r_.best_plan = found_.best_plan;
     r_.bit_identical = found_.plans.empty() ? found_.best_share : 1;
-    if (found_.plans.empty()) return;
+    if (found_.plans.empty()) {
+      if (in_some_order()) r_.unordered_plan = found_.unordered_plan;
+      return;
+    }
     r_.plan = admitted_first();
     r_.unique = found_.unique;
     if (!r_.unique)
       r_.family = found_.rounded_exact_fits
                       ? "so does the correctly rounded exact result: these outputs cannot tell plans apart"
                       : fmt::format("{} plans of those tried give every bit", found_.plans.size());
+  }
+
+  // The search looked at a few outputs only.
+  bool in_some_order() const {
+    if (found_.unordered_plan.empty()) return false;
+    const auto plan = parse_plan(found_.unordered_plan);
+    const std::int64_t n = std::min<std::int64_t>(n_, 2048);
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::int64_t o = i * (n_ / n) + (n == n_ ? 0 : (i * 7919) % (n_ / n));
+      if (!reachable(*plan, c_, operands_, o,
+                     static_cast<std::uint32_t>(side_.dump->output.view().bits_at(o))))
+        return false;
+    }
+    return true;
   }
 
   // Where several plans fit, one that the mode admits.
@@ -322,9 +339,12 @@ class Side {
     plan.measured = true;
     plan.equal_share = r_.bit_identical;
     plan.status = r_.plan ? RungStatus::confirmed : RungStatus::excluded;
-    plan.note = r_.plan ? "replayed: " + *r_.plan
-                        : fmt::format("none of {} plans gives every bit{}", r_.candidates_tried,
-                                      r_.best_plan.empty() ? "" : "; closest: " + r_.best_plan);
+    plan.note =
+        r_.plan ? "replayed: " + *r_.plan
+        : !r_.unordered_plan.empty()
+            ? "atomics: every output looked at is this, its parts added in some order: " + r_.unordered_plan
+            : fmt::format("none of {} plans gives every bit{}", r_.candidates_tried,
+                          r_.best_plan.empty() ? "" : "; closest: " + r_.best_plan);
     r_.rungs = ladder_;
     r_.rungs.push_back(plan);
     Rung structural;
@@ -360,6 +380,12 @@ class Side {
           fmt::format("{} outputs lie beyond the {} ({:.3g} times at worst{})", m.beyond_bound,
                       widest_ ? "widest bound of any admissible arithmetic" : "bound", m.headroom,
                       where_.outputs ? "; " + where_.words : ""));
+    } else if (!r_.unordered_plan.empty()) {
+      set(Verdict::bounded,
+          fmt::format(
+              "its partial sums are added in no fixed order (atomics): `{}`; within the derived bound "
+              "({:.2g} of it)",
+              r_.unordered_plan, m.headroom));
     } else if (r_.inputs_suffice || side_.mode) {
       set(Verdict::bounded,
           fmt::format("no plan found, but within the derived bound{} ({:.2g} of it)",

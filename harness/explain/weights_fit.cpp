@@ -8,6 +8,8 @@
 #include <map>
 
 #include "harness/explain/mistakes.hpp"
+#include "reference/arithmetic/operand.hpp"
+#include "reference/formats.hpp"
 #include "reference/terms.hpp"
 
 namespace ulpscope {
@@ -28,7 +30,7 @@ std::int64_t channel_of(const Contraction& c, std::int64_t o) {
 struct Solved {
   std::vector<std::int64_t> index;  // into B
   std::vector<double> weight, given;
-  double constant = 0, residual = 0;
+  double constant = 0, residual = 0, scale = 0;
 };
 
 std::optional<Solved> solve(const Suspect& s, const std::vector<std::int64_t>& outputs) {
@@ -74,7 +76,52 @@ std::optional<Solved> solve(const Suspect& s, const std::vector<std::int64_t>& o
     return {};
   for (int i = 0; i < unknowns; ++i) r.weight.push_back(w[i]);
   r.constant = w[unknowns];
+  r.scale = scale;
   return r;
+}
+
+// A module that was converted in place (`m.bfloat16()`) before its weights were dumped: the ones given are
+// numbers of a short format, the ones used are not, and lie within half a step of them. Only outputs that are
+// exact but for fp32 roundings tell such small changes from noise.
+std::optional<WeightsFit> rounded_before_dump(const Suspect& s, const std::vector<Solved>& channels) {
+  const struct {
+    OperandFormat format;
+    DType type;
+  } kShort[] = {{OperandFormat::bf16, DType::bf16}, {OperandFormat::fp16, DType::f16}};
+  for (const auto& [format, type] : kShort) {
+    bool all_short = true;
+    for (std::int64_t i = 0; i < s.operands->b.size() && all_short; ++i) {
+      const auto w = static_cast<float>(s.operands->b.at(i));
+      all_short = shorten(format, w) == w;
+    }
+    if (!all_short) continue;
+    std::size_t elements = 0, within = 0, differ = 0;
+    double residual = 0;
+    for (const Solved& solved : channels) {
+      if (solved.residual > 0x1p-20 * solved.scale) return {};
+      residual = std::max(residual, solved.residual);
+      for (std::size_t i = 0; i < solved.weight.size(); ++i) {
+        const double off = std::abs(solved.weight[i] - solved.given[i]);
+        const double half = 0.5 * ulp_at(type, solved.given[i] == 0 ? 1e-300 : solved.given[i]);
+        ++elements;
+        within += off <= 1.1 * half;
+        differ += off > 0.1 * half;
+      }
+    }
+    if (within * 20 < elements * 19 || differ * 2 < elements) continue;
+    WeightsFit fit;
+    fit.name = "rounded_weights";
+    fit.rounded = true;
+    fit.what = fmt::format(
+        "the weights given are the ones used, rounded to {}: dumped after the module was converted in place",
+        name_of(type));
+    fit.evidence = fmt::format(
+        "solved from {} channels' outputs: {} of {} weights lie within half a {} step of the ones given, {} "
+        "are not those; every one given is a {} number; the solved ones leave at most {:.2g}",
+        channels.size(), within, elements, name_of(type), differ, name_of(type), residual);
+    return fit;
+  }
+  return {};
 }
 
 }  // namespace
@@ -102,9 +149,11 @@ std::optional<WeightsFit> fit_weights(const Suspect& s, const std::vector<std::i
   for (const double w : all) largest = std::max(largest, std::abs(w));
   std::sort(all.begin(), all.end());
   const double spacing = (all.back() - all.front()) / static_cast<double>(all.size());
+  std::vector<Solved> kept;
   for (const std::int64_t channel : chosen) {
     const auto solved = solve(s, channels[channel]);
     if (!solved) return {};
+    kept.push_back(*solved);
     residual = std::max(residual, solved->residual);
     for (std::size_t i = 0; i < solved->weight.size(); ++i) {
       const double w = solved->weight[i];
@@ -128,6 +177,7 @@ std::optional<WeightsFit> fit_weights(const Suspect& s, const std::vector<std::i
       "at most {:.2g}",
       chosen.size(), differ, elements, residual);
   if (differ == 0) {
+    if (auto rounded = rounded_before_dump(s, kept)) return rounded;
     if (bias_change == 0) return {};
     fit.name = "wrong_bias";
     fit.what = fmt::format(

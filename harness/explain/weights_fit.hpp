@@ -12,6 +12,7 @@ struct Suspect;
 struct WeightsFit {
   std::string name, what, evidence;
   bool all_differ = false;  // nearly every weight
+  bool rounded = false;     // the ones given are the ones used, in a shorter format
 };
 
 /// Empty if there are too few equations, or no weights account for the outputs.

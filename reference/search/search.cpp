@@ -295,33 +295,41 @@ class Search {
 
   // Partial sums joined by atomics have no bits to predict, but only so many they can give: every output must
   // be one that some order of the parts gives (checked on the sample).
+  // Few parts first: the more there are, the more values some order of them gives, and the less a fit says
+  // (and each part doubles the work).
   void walk_unordered() {
-    for (const OperandFit& fit : result_.operands) {
-      if (!fit.admissible || late()) return;
-      if (fit.a != OperandFormat::fp32 || fit.b != OperandFormat::fp32) continue;
-      for (const Order& order : orders(axes_, false, 0)) {
+    const bool fp32 = std::any_of(result_.operands.begin(), result_.operands.end(), [](const OperandFit& f) {
+      return f.admissible && f.a == OperandFormat::fp32 && f.b == OperandFormat::fp32;
+    });
+    if (!fp32) return;
+    const std::vector<Order> all = orders(axes_, false, 0);
+    for (std::int64_t parts = 2; parts <= kMostUnordered; ++parts)
+      for (const Order& order : all) {
         const Slots slots = lay_out(order, axes_, 1);
         const auto places = static_cast<std::int64_t>(slots.slot.size());
         for (std::int64_t length = slots.outermost_step; length < places; length += slots.outermost_step) {
-          if ((places + length - 1) / length > kMostUnordered) continue;
-          Plan plan;
-          plan.order = order;
-          plan.out = seen_.dtype;
-          Level level;
-          level.divide = Divide::chunks;
-          level.count = length;
-          level.join = Join::unordered;
-          plan.levels = {level};
-          const bool all = std::all_of(sample_.begin(), sample_.end(), [&](std::size_t i) {
-            return reachable(plan, c_, operands_, seen_.outputs[i], seen_.bits[i]);
-          });
-          ++result_.candidates;
-          if (!all) continue;
-          result_.unordered_plan = to_string(plan);
-          return;
+          if ((places + length - 1) / length != parts) continue;
+          if (late()) return;
+          if (gives_in_some_order(order, length)) return;
         }
       }
-    }
+  }
+
+  bool gives_in_some_order(const Order& order, std::int64_t length) {
+    Plan plan;
+    plan.order = order;
+    plan.out = seen_.dtype;
+    Level level;
+    level.divide = Divide::chunks;
+    level.count = length;
+    level.join = Join::unordered;
+    plan.levels = {level};
+    ++result_.candidates;
+    const bool all = std::all_of(sample_.begin(), sample_.end(), [&](std::size_t i) {
+      return reachable(plan, c_, operands_, seen_.outputs[i], seen_.bits[i]);
+    });
+    if (all) result_.unordered_plan = to_string(plan);
+    return all;
   }
 
   void consider(Candidate& candidate, const std::vector<SampledOutput>& outputs) {
