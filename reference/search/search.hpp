@@ -30,9 +30,10 @@ Observation observe(const TensorView& output, std::int64_t begin = 0);
 
 struct SearchOptions {
   std::vector<OperandFormat> operands;  // admitted; empty: fp32, TF32 by all three roundings, bf16, fp16
-  std::vector<std::string>
-      hints;            // plans to try before the family (declared ones, ones found for a neighbour)
-  int block_terms = 0;  // a tensor core's step to try first (an instruction named in a kernel's name); 0: none
+  /// Plans to try before the family: declared ones, ones found for a neighbour.
+  std::vector<std::string> hints;
+  /// A tensor core's step to try first (an instruction named in a kernel's name); 0: none.
+  int block_terms = 0;
   double seconds = 60;  // gives up after about this long
   int threads = 0;
   /// A last test for a plan that gives every observed bit (a hash of outputs that were not kept, say); called
