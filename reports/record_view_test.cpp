@@ -54,13 +54,20 @@ TEST(RecordView, ReadsARecordedRun) {
 }
 
 TEST(RecordView, TalliesAsTheExitCodeDoes) {
-  const RecordView record = read_record_view(kFull);
+  RecordView record = read_record_view(kFull);
   const VerdictTally t = tally(record);
-  EXPECT_EQ(t.of(Verdict::violated), 1);
-  EXPECT_EQ(t.of(Verdict::nondeterministic), t.excused);
-  EXPECT_EQ(t.failed, 1);
-  EXPECT_EQ(t.exit_code, 1);
+  EXPECT_EQ(t.of(Verdict::violated), 0);
+  EXPECT_EQ(t.of(Verdict::nondeterministic), 1);
+  EXPECT_EQ(t.excused, 1);
+  EXPECT_EQ(t.failed, 0);
+  EXPECT_EQ(t.exit_code, 0);
   EXPECT_EQ(t.passed + t.failed + t.neither + t.errors, static_cast<std::int64_t>(record.results.size()));
+  record.results.back().verdict = Verdict::violated;
+  const VerdictTally violated = tally(record);
+  EXPECT_EQ(violated.of(Verdict::violated), 1);
+  EXPECT_EQ(violated.passed, t.passed - 1);
+  EXPECT_EQ(violated.failed, 1);
+  EXPECT_EQ(violated.exit_code, 1);
 }
 
 const char* const kOne = R"({"schema": "ulpscope.run/1", "environment": {"device": {"available": false}},
