@@ -104,6 +104,33 @@ TEST(Field, NanNeverPasses) {
   EXPECT_EQ(e.candidate.mistake->name, "unwritten");
 }
 
+// Two results that share a mistake agree in every bit, and are wrong.
+TEST(Field, AgreementOnNanIsNothingToBeContentWith) {
+  Question q("gemm 16x16 * 16x16 a=uniform(0,1) b=uniform(0,1) seed=1");
+  const auto nans = [&] {
+    Tensor y = q.made("fp32 | fma");
+    std::fill_n(y.as<float>(), 256, std::nanf(""));
+    return y;
+  };
+  const Explanation e = q.why(nans(), nans());
+  EXPECT_EQ(e.cause, "none");
+  EXPECT_FALSE(passes(e.candidate.verdict));
+  EXPECT_EQ(e.summary.find("Nothing to do"), std::string::npos);
+  EXPECT_NE(e.summary.find("not with these operands"), std::string::npos);
+}
+
+// The ratio of the finite outputs to their bound says nothing of an infinite one.
+TEST(Field, InfinityIsNotMeasuredInBounds) {
+  Question q("gemm 16x16 * 16x16 a=uniform(0,1) b=uniform(0,1) seed=1");
+  Tensor y = q.made("fp32 | fma");
+  y.as<float>()[5] = std::numeric_limits<float>::infinity();
+  const Explanation e = q.why(y, q.made("fp32 | fma"));
+  EXPECT_EQ(e.cause, "nonfinite");
+  EXPECT_EQ(e.candidate.verdict, Verdict::violated);
+  EXPECT_NE(e.candidate.why.find("NaN or infinite"), std::string::npos);
+  EXPECT_EQ(e.candidate.why.find("times at worst"), std::string::npos);
+}
+
 // One element of 4096^2 wrong by 100 sigma: a similarity score over all of them is 3.0e-4 and passes 1e-3.
 TEST(Field, OneElementOfMillionsIsFound) {
   const std::int64_t n = 4096;

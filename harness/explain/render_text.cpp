@@ -44,6 +44,11 @@ std::string tolerance_words(const Explanation& e) {
 }
 
 std::string next_step(const Explanation& e) {
+  if (e.cause == "none" &&
+      (e.candidate.verdict == Verdict::structural || e.candidate.verdict == Verdict::violated))
+    return "The two agree, but not with these operands: check the operands and the parameters given here, "
+           "then "
+           "what wrote both.";
   if (e.cause == "none") return "Nothing to do.";
   if (e.cause == "inputs_differ")
     return "Dump both sides from the same inputs and weights, then compare again.";

@@ -377,8 +377,11 @@ class Side {
         set(Verdict::explained, "replaying `" + *r_.plan + "` gives every bit");
     } else if (m.beyond_bound > 0) {
       set(r_.inputs_suffice || widest_ || side_.mode ? Verdict::violated : Verdict::unexplained,
-          fmt::format("{} outputs lie beyond the {} ({:.3g} times at worst{})", m.beyond_bound,
-                      widest_ ? "widest bound of any admissible arithmetic" : "bound", m.headroom,
+          fmt::format("{} outputs lie beyond the {} ({}{})", m.beyond_bound,
+                      widest_ ? "widest bound of any admissible arithmetic" : "bound",
+                      m.beyond_bound == m.nonfinite_mismatch
+                          ? "NaN or infinite where the truth is not, or the reverse"
+                          : fmt::format("{:.3g} times at worst", m.headroom),
                       where_.outputs ? "; " + where_.words : ""));
     } else if (!r_.unordered_plan.empty()) {
       set(Verdict::bounded,
