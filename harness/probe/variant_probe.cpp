@@ -23,6 +23,7 @@ constexpr std::int64_t kMostOutputs = std::int64_t{1} << 22;
 Plan main_pass_of(Plan plan) {
   plan.operands.passes.clear();
   std::erase_if(plan.order.axes, [](const OrderAxis& a) { return a.name == "pass"; });
+  std::erase_if(plan.levels, [](const Level& l) { return l.axis == "pass"; });  // slices of passes
   if (plan.order.axes.empty() && plan.order.kind == OrderKind::nest) plan.order.kind = OrderKind::canonical;
   return plan;
 }

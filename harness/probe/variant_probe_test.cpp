@@ -6,6 +6,7 @@
 
 #include "harness/probe/report.hpp"
 #include "reference/error.hpp"
+#include "reference/plan.hpp"
 
 namespace ulpscope {
 namespace {
@@ -72,6 +73,28 @@ TEST_F(VariantProbeTest, SixteenBitData) {
   const ProbedVariant p = probed("host_blocked", "gemm 96x200 * 200x80 in=bf16 out=bf16");
   EXPECT_TRUE(p.unique()) << p.result.plan;
   EXPECT_EQ(p.as_declared(), true) << p.difference;
+}
+
+// Three TF32 products per term, as the tensor-core kernels declare them: masks see the main pass, the
+// declared plan is held to every bit.
+TEST_F(VariantProbeTest, SchemesOfSeveralPasses) {
+  static const std::string plan =
+      "tf32_rna passes lo*hi hi*lo hi*hi | block 8 frac 25 rz | order pass/2 k/8 pass k | split 2 of pass | "
+      "chunks 8";
+  Variant passes = variant("gemm", "host_naive");
+  passes.plan = [](const Problem&, Mode) { return plan; };
+  passes.launch = [](const LaunchArgs& args) {
+    const Problem& q = *args.problem;
+    const Operands operands{{args.a, DType::f32, q.a}, {args.b, DType::f32, q.b}, {}};
+    replay(*parse_plan(plan), *args.contraction, operands, 0, args.contraction->outputs(),
+           static_cast<std::uint32_t*>(args.out), 2);
+    return LaunchNotes{};
+  };
+  const ProbedVariant p = probed(passes, "gemm 96x64 * 64x80");
+  EXPECT_EQ(p.status, "ok") << p.reason;
+  EXPECT_EQ(p.as_declared(), true) << p.result.plan << " " << p.difference;
+  EXPECT_GT(p.result.masks, 0);
+  EXPECT_EQ(p.declared_equal, p.declared_tested);
 }
 
 TEST_F(VariantProbeTest, AFalseDeclarationIsDifferent) {
