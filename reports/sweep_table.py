@@ -10,6 +10,7 @@ listed apart and not counted; so are calls that were skipped or failed.
 import collections
 import json
 import re
+import signal
 import sys
 
 HELPERS = re.compile(r"nchwToNhwc|nhwcToNchw|tensorTransform|convertTensor|memset|scale(Packed)?Tensor|"
@@ -124,4 +125,5 @@ def main(paths):
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # "| head" ends it quietly
     main(sys.argv[1:])

@@ -4,6 +4,7 @@
 usage: reports/table.py RECORD...
 """
 import json
+import signal
 import sys
 
 
@@ -28,4 +29,5 @@ def main(paths):
                   f"{error['mean_abs']:.2e} | {row['verdict']} |")
 
 
+signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # "| head" ends it quietly
 main(sys.argv[1:])
