@@ -18,6 +18,14 @@ int block_terms_in(const std::string& engine) {
 
 }  // namespace
 
+void observe_more(Observation& seen, const TensorView& bits, std::int64_t begin) {
+  for (std::int64_t i = 0; i < bits.size(); ++i) {
+    if (!seen.outputs.empty() && begin + i <= seen.outputs.back()) continue;
+    seen.outputs.push_back(begin + i);
+    seen.bits.push_back(static_cast<std::uint32_t>(bits.bits_at(i)));
+  }
+}
+
 std::string found_plan(const Contraction& c, const Operands& operands, DType in, const Observation& seen,
                        const FindOptions& options) {
   if (seen.outputs.empty() || seen.dtype == DType::f64 || in == DType::f64) return "";

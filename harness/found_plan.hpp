@@ -18,6 +18,9 @@ struct FindOptions {
   int threads = 0;
 };
 
+/// Adds the outputs [begin, begin + bits.size()) to what was seen, but none at or before the last one there.
+void observe_more(Observation& seen, const TensorView& bits, std::int64_t begin);
+
 /// The plan of an implementation that declares none, searched for in some of its outputs (reference/search):
 /// among those that the mode admits, then among all (TF32 where fp32 was promised). `in` is the format of the
 /// stored operands. A plan that only fails `confirm` is returned if there is no better: its replay tells how

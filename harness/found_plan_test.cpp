@@ -5,6 +5,7 @@
 #include "harness/bound.hpp"
 #include "harness/case.hpp"
 #include "harness/inputs.hpp"
+#include "harness/judge_capture.hpp"
 #include "reference/plan.hpp"
 
 namespace ulpscope {
@@ -48,6 +49,29 @@ TEST(FoundPlan, ABrokenPromiseIsNamed) {
   const std::string plan = found(normal, "tf32_rna | block 8 frac 25 rz", options);
   EXPECT_TRUE(plan.starts_with("tf32_")) << plan;
   EXPECT_FALSE(admitted(Mode::strict, plan));
+}
+
+// The device's probe saw TF32 where strict was promised; that integers fit fp32's own plan does not undo it.
+TEST(FoundPlan, DoesNotUndoWhatAProbeSaw) {
+  Capture capture;
+  capture.test = parse_case("gemm 20x40 * 40x12 in=fp32 out=fp32 a=integers(-4,5) b=integers(-4,5) seed=1");
+  capture.variant = "somebody_elses";
+  capture.mode = Mode::strict;
+  capture.executed = "recorded";
+  const Contraction c = lower(capture.test.problem);
+  const Inputs inputs = make_inputs(capture.test, 1);
+  capture.input_hash = inputs.hash;
+  Window whole{0, make_tensor(DType::f32, {c.outputs()})};
+  replay(*parse_plan("fp32 | fma"), c, inputs.operands(), 0, c.outputs(), whole.bits.as<std::uint32_t>(), 1);
+  capture.output_hash = hash_bytes(whole.bits.data.get(), whole.bits.view().bytes(), 1);
+  capture.windows.push_back(whole);
+  for (const char* seen : {"strict", "tf32"}) {
+    capture.effective_mode = seen;
+    InputsCache cache;
+    const Result r = judge_capture(capture, cache, ReplayChoice::all, 1);
+    EXPECT_EQ(r.judgement.verdict, seen == std::string("tf32") ? Verdict::violated : Verdict::identical)
+        << r.judgement.reason;
+  }
 }
 
 }  // namespace

@@ -115,11 +115,7 @@ std::string plan_in_windows(const Capture& capture, const Contraction& c, const 
   Observation seen;
   seen.dtype = capture.test.out;
   for (const Window& w : capture.windows)
-    for (std::int64_t i = 0; i < std::min(w.bits.size(), kLooked); ++i) {
-      if (!seen.outputs.empty() && w.begin + i <= seen.outputs.back()) continue;
-      seen.outputs.push_back(w.begin + i);
-      seen.bits.push_back(static_cast<std::uint32_t>(w.bits.view().bits_at(i)));
-    }
+    observe_more(seen, {w.bits.data.get(), w.bits.dtype, {std::min(w.bits.size(), kLooked)}}, w.begin);
   // What the windows cannot tell apart (a few thousand 16-bit outputs fit hundreds of plans) the hash can.
   FindOptions options;
   options.mode = capture.mode;
@@ -194,7 +190,9 @@ Result judge_capture(const Capture& capture, InputsCache& cache, ReplayChoice re
         r.whole_output_replayed = replays_whole(capture, *plan, c, operands, threads);
       if (r.whole_output_replayed && !*r.whole_output_replayed)
         --e.replay->equal;  // some output outside the windows
-      if (e.replay && e.replay->equal == e.replay->compared && capture.test.in == DType::f32) {
+      // Where the device was probed, that stands: on integers, say, fp32's own plan fits what TF32 gave.
+      const bool probed = !e.effective_mode.empty() && e.effective_mode != "unknown";
+      if (!probed && e.replay && e.replay->equal == e.replay->compared && capture.test.in == DType::f32) {
         e.effective_mode = effective_mode_of(*plan);
         if (e.effective_mode == "fp32" && r.mode == Mode::strict && e.differing == 0)
           e.effective_mode = "strict";
