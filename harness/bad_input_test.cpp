@@ -94,6 +94,9 @@ TEST(BadInput, EndsInOneClearLineAndExitTwo) {
       {"run 'gemm 2x3 * 3x4' --mode fp23", "unknown mode 'fp23'"},
       {"run 'gemm 2x3 * 3x4' --device gpu", "--device"},
       {"run 'gemm 2x3 * 3x4' --device cudda", "did you mean 'cuda'"},
+      {"run 'gemm 2x3 * 3x4' --device cuda:0,0", "GPU 0 is named twice"},
+      {"run 'gemm 2x3 * 3x4' --device cuda:0,999", "--device"},
+      {"run 'gemm 2x3 * 3x4' --device cpu:0", "as in cpu:4"},
       {"run 'gemm 2x3 * 3x4' --replay some", "--replay"},
       {"run 'gemm 2x3 * 3x4' --variant host_naiv", "did you mean 'host_naive'"},
       {"run 'gemm 2x3 * 3x4' --variant host_naive --mode bf16", "nothing to run"},
@@ -169,7 +172,8 @@ TEST(BadInput, EndsInOneClearLineAndExitTwo) {
 TEST(BadInput, WithoutADeviceCudaIsRefusedAndAutoSkips) {
   const Outcome listed = run("list --device", testing::TempDir());
   if (listed.code == 0) GTEST_SKIP() << "a device is here";
-  for (const char* arguments : {"list --device", "run 'gemm 2x3 * 3x4' --device cuda"}) {
+  for (const char* arguments :
+       {"list --device", "run 'gemm 2x3 * 3x4' --device cuda", "run 'gemm 2x3 * 3x4' --device cuda:all"}) {
     const Outcome o = run(arguments, testing::TempDir());
     EXPECT_EQ(o.code, 2) << arguments;
     EXPECT_EQ(std::count(o.err.begin(), o.err.end(), '\n'), 1) << o.err;

@@ -62,6 +62,8 @@ json device(const DeviceInfo& d) {
   return {{"available", true},
           {"name", d.name},
           {"index", d.index},
+          {"uuid", d.uuid},
+          {"pci", d.pci_bus},
           {"compute_capability", std::to_string(d.cc_major) + "." + std::to_string(d.cc_minor)},
           {"multiprocessors", d.multiprocessors},
           {"memory_bytes", d.memory_bytes},

@@ -21,13 +21,8 @@ std::string short_of(const json& value) {
 
 /// What may change a result. Which of several equal devices, and which host it was in, may not.
 json deciding(const json& environment) {
-  json kept = environment;
+  json kept = without_places(environment);
   for (const char* key : {"argv", "started", "host", "shard"}) kept.erase(key);
-  if (kept.contains("device") && kept["device"].is_object())
-    for (const char* key : {"index", "uuid", "pci"}) kept["device"].erase(key);
-  if (kept.contains("variables") && kept["variables"].is_object())
-    for (const char* key : {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "ULPSCOPE_HOST"})
-      kept["variables"].erase(key);
   return kept;
 }
 
@@ -82,9 +77,9 @@ void check_shards(const std::vector<NamedRecord>& records) {
 }
 
 void check_environments(const std::vector<NamedRecord>& records) {
-  const json first = deciding(records.front().record.environment);
   for (const NamedRecord& r : records) {
-    const std::string found = first_difference(first, deciding(r.record.environment));
+    const std::string found =
+        environment_difference(records.front().record.environment, r.record.environment);
     if (!found.empty())
       throw Error(fmt::format("'{}' and '{}' ran in different environments: {}; results of one run share one",
                               records.front().name, r.name, found));
@@ -93,20 +88,28 @@ void check_environments(const std::vector<NamedRecord>& records) {
 
 }  // namespace
 
+std::string environment_difference(const json& x, const json& y) {
+  return first_difference(deciding(x), deciding(y));
+}
+
 Record merge_records(std::vector<NamedRecord> records) {
   if (records.empty()) throw Error("nothing to merge: name the records");
   check_shards(records);
   check_environments(records);
   Record merged;
   merged.environment = records.front().record.environment;
-  merged.environment.erase("shard");
-  json hosts = json::array();
+  for (const char* key : {"shard", "workers", "devices"}) merged.environment.erase(key);
+  json hosts = json::array(), devices = json::array();
   std::map<std::string, std::size_t> from;
   for (std::size_t i = 0; i < records.size(); ++i) {
     Record& r = records[i].record;
     const json host = r.environment.value("host", json());
     const json name = host.is_object() ? host.value("name", json()) : json();
     if (std::find(hosts.begin(), hosts.end(), name) == hosts.end()) hosts.push_back(name);
+    for (json entry : r.environment.value("devices", json::array())) {
+      if (entry.is_object()) entry["host"] = name;
+      devices.push_back(std::move(entry));
+    }
     for (json& row : r.results) {
       const std::string key = json{row["case"], row["variant"], row["mode"]}.dump();
       const auto [at, fresh] = from.emplace(key, i);
@@ -118,6 +121,7 @@ Record merge_records(std::vector<NamedRecord> records) {
     for (json& row : r.timings) merged.timings.push_back(std::move(row));
     r = {};
   }
+  if (!devices.empty()) merged.environment["devices"] = devices;
   merged.environment["merged"] = {{"records", records.size()}, {"hosts", hosts}};
   sort_record(merged);
   return merged;

@@ -17,4 +17,8 @@ struct NamedRecord {
 /// (version, commit, build, device, libraries, variables). Hosts and device numbers may differ.
 Record merge_records(std::vector<NamedRecord> records);
 
+/// The first thing that may change a result and differs between two environments: "device/name is A and B";
+/// "" if there is none.
+std::string environment_difference(const nlohmann::json& x, const nlohmann::json& y);
+
 }  // namespace ulpscope

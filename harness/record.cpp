@@ -195,8 +195,19 @@ int exit_code_of(const Record& record) {
   return tally.exit_code();
 }
 
-std::string environment_fingerprint(const json& environment) {
+json without_places(const json& environment) {
   json kept = environment;
+  for (const char* key : {"devices", "workers"}) kept.erase(key);
+  if (kept.contains("device") && kept["device"].is_object())
+    for (const char* key : {"index", "uuid", "pci"}) kept["device"].erase(key);
+  if (kept.contains("variables") && kept["variables"].is_object())
+    for (const char* key : {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "ULPSCOPE_HOST"})
+      kept["variables"].erase(key);
+  return kept;
+}
+
+std::string environment_fingerprint(const json& environment) {
+  json kept = without_places(environment);
   for (const char* key : {"argv", "started"}) kept.erase(key);
   if (kept.contains("host") && kept["host"].is_object()) kept["host"].erase("name");
   return kept.dump();

@@ -52,8 +52,12 @@ Record read_record(const std::string& path);
 /// The exit code of a record: design, "Process exit".
 int exit_code_of(const Record& record);
 
+/// An environment without what tells equal devices of one host apart (numbers, names, which worker had
+/// which), which may not change a result.
+nlohmann::json without_places(const nlohmann::json& environment);
+
 /// What of an environment must be the same for a finished piece of work to be used again: everything but the
-/// command line, the time and the host's name.
+/// command line, the time, the host's name and which of equal devices it was.
 std::string environment_fingerprint(const nlohmann::json& environment);
 
 }  // namespace ulpscope

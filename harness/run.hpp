@@ -6,22 +6,24 @@
 #include <vector>
 
 #include "harness/case.hpp"
+#include "harness/device_choice.hpp"
 #include "harness/record.hpp"
 #include "kernels/support/executor.hpp"
 
 namespace ulpscope {
 
-enum class DeviceChoice { automatic, cpu, cuda };
 enum class ReplayChoice { automatic, all, none };
 
 struct RunOptions {
   std::vector<std::string> variants;  // names or globs; empty: those of the case
   std::vector<Mode> modes;            // empty: all of each variant
   DeviceChoice device = DeviceChoice::automatic;
+  Workers workers;  // processes that share the cases; none: this one runs all
   ReplayChoice replay = ReplayChoice::automatic;
   bool selection_checked = false;  // by the caller, over more cases than are run here
   int threads = 0;
-  std::string captures;                                   // folder of captures and finished results; "": none
+  double patience = 1;   // searches for plans may take this many times their usual time: fewer threads each
+  std::string captures;  // folder of captures and finished results; "": none
   std::int64_t capture_bytes = std::int64_t{16} << 20;    // per capture; larger outputs are kept in windows
   std::vector<std::string> argv;                          // for the environment
   std::function<void(const std::string& line)> progress;  // may be empty

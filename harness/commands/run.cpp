@@ -52,9 +52,9 @@ int run(Arguments& a) {
   Suite suite;
   if (!a.suite.empty()) suite = take_suite(a);
   for (const std::string& mode : a.modes) a.options.modes.push_back(parse_mode(mode));
-  a.options.device = choice<DeviceChoice>(
-      "--device", a.device,
-      {{"auto", DeviceChoice::automatic}, {"cpu", DeviceChoice::cpu}, {"cuda", DeviceChoice::cuda}});
+  const DeviceOption device = parse_device(a.device);
+  a.options.device = device.where;
+  a.options.workers = device.workers;
   a.options.replay = choice<ReplayChoice>(
       "--replay", a.replay,
       {{"auto", ReplayChoice::automatic}, {"all", ReplayChoice::all}, {"none", ReplayChoice::none}});
@@ -73,7 +73,8 @@ int run(Arguments& a) {
   nlohmann::json shard;
   if (!a.shard.empty()) {
     const Shard mine = parse_shard(a.shard);
-    std::vector<std::string> settings{a.suite, a.device, a.replay};
+    // How many workers a shard has decides nothing.
+    std::vector<std::string> settings{a.suite, a.device.substr(0, a.device.find(':')), a.replay};
     for (const auto* list : {&a.options.variants, &a.modes})
       settings.insert(settings.end(), list->begin(), list->end());
     shard = shard_note(mine, selection, settings);
@@ -105,7 +106,9 @@ const RegisterCommand registered{
       command->add_option("CASE", a->cases, "Cases by name, glob, file or tag, or a case's text");
       command->add_option("--variant", a->options.variants, "Only variants of these names (globs)");
       command->add_option("--mode", a->modes, "Only these modes: fp32, tf32, strict, bf16, fp16");
-      command->add_option("--device", a->device, "auto, cpu or cuda (default auto)");
+      command->add_option("--device", a->device,
+                          "auto, cpu, cuda (the first GPU); cuda:all, cuda:0,2: cases shared out among these "
+                          "GPUs; cpu:4: among so many processes (default auto)");
       command->add_option("--threads", a->options.threads, "Host threads (default: all cores)")
           ->check(CLI::Range(1, 4096));
       command->add_option(

@@ -82,6 +82,7 @@ class CudaExecutor final : public Executor {
   void set_inputs(const Operands& operands) override {
     guard_lost([&] {
       for (DeviceMemory* m : {&a_, &b_, &bias_}) *m = {};  // give back before taking: both sets need not fit
+      first_ = {};                                         // free_bytes() must not depend on the case before
       trim_pool();
       a_ = uploaded(operands.a, "the first operand", stream_.get());
       b_ = uploaded(operands.b, "the second operand", stream_.get());

@@ -22,14 +22,20 @@ std::string uuid_text(const cudaUUID_t& uuid) {
   return text;
 }
 
+int count_devices() {
+  int driver = 0, count = 0;
+  cudaDriverGetVersion(&driver);
+  // Without any driver the runtime would call it too old, which sends people the wrong way.
+  if (driver == 0)
+    throw Error("no NVIDIA driver here: run on a machine with a GPU, or judge a stored capture");
+  cuda::check(cudaGetDeviceCount(&count), "looking for a GPU");
+  return count;
+}
+
 void query(DeviceInfo& d) {
   cudaRuntimeGetVersion(&d.runtime_version);
   cudaDriverGetVersion(&d.driver_version);
-  // Without any driver the runtime would call it too old, which sends people the wrong way.
-  if (d.driver_version == 0)
-    throw Error("no NVIDIA driver here: run on a machine with a GPU, or judge a stored capture");
-  int count = 0;
-  cuda::check(cudaGetDeviceCount(&count), "looking for a GPU");
+  count_devices();
   cuda::check(cudaGetDevice(&d.index), "cudaGetDevice");
   cudaDeviceProp p{};
   cuda::check(cudaGetDeviceProperties(&p, d.index), "cudaGetDeviceProperties");
@@ -68,6 +74,15 @@ const DeviceInfo& device_info() {
     return d;
   }();
   return info;
+}
+
+int visible_gpus(std::string& reason) {
+  try {
+    return count_devices();
+  } catch (const Error& e) {
+    reason = e.what();
+    return 0;
+  }
 }
 
 }  // namespace ulpscope

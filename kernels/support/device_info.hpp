@@ -24,4 +24,7 @@ struct DeviceInfo {
 /// the build) `reason` says so.
 const DeviceInfo& device_info();
 
+/// How many GPUs CUDA shows this process; 0, and the reason, if none.
+int visible_gpus(std::string& reason);
+
 }  // namespace ulpscope

@@ -12,4 +12,9 @@ const DeviceInfo& device_info() {
   return info;
 }
 
+int visible_gpus(std::string& reason) {
+  reason = device_info().reason;
+  return 0;
+}
+
 }  // namespace ulpscope

@@ -90,6 +90,9 @@ def slurm(path, folder):
         shell(f"'{path}'", folder, SLURM_ARRAY_TASK_ID=str(task), SLURM_ARRAY_TASK_COUNT="3", **settings)
     shell(f"'{path}' gate", folder, **settings)
     expect(folder, "record.json", "gate.json")
+    # A task that has several processes share its shard, and others that do not: the shards of one run all the same.
+    shell(f"'{path}'", folder, SLURM_ARRAY_TASK_ID="1", SLURM_ARRAY_TASK_COUNT="3", DEVICE="cpu:2", **settings)
+    shell(f"'{path}' gate", folder, **settings)
 
 
 def main():

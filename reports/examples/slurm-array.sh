@@ -2,9 +2,10 @@
 # A suite over many GPUs, a shard per task, nothing of our own between them:
 #   job=$(sbatch --parsable --array=1-64 slurm-array.sh)
 #   sbatch --dependency=afterany:$job slurm-array.sh gate
-# On one host with several GPUs and no Slurm, the same by hand:
-#   for i in 1 2 3 4; do CUDA_VISIBLE_DEVICES=$((i - 1)) SLURM_ARRAY_TASK_ID=$i SLURM_ARRAY_TASK_COUNT=4 ./slurm-array.sh & done
-#   wait; ./slurm-array.sh gate
+# Tasks that get whole nodes share each shard out among the node's GPUs, which take case after case:
+#   job=$(DEVICE=cuda:all sbatch --parsable --array=1-8 --gpus=8 slurm-array.sh)
+# One host with several GPUs needs neither shards nor this script:
+#   ulpscope run --suite nightly --device cuda:all --captures out/captures --json out/record.json
 #SBATCH --job-name=ulpscope
 #SBATCH --gpus=1
 #SBATCH --time=02:00:00
@@ -13,6 +14,7 @@ suite=${SUITE:-nightly}
 out=${OUT:-out/$suite}
 ulpscope=${ULPSCOPE:-build/cuda/ulpscope}
 budgets=${BUDGETS:-cases/budgets/project.toml}
+device=${DEVICE:-} # cuda:all, cuda:0,1; else what the suite says
 mkdir -p "$out"
 
 if [[ ${1:-} == gate ]]; then
@@ -23,5 +25,5 @@ fi
 
 : "${SLURM_ARRAY_TASK_ID:?submit it as an array: sbatch --array=1-N}" "${SLURM_ARRAY_TASK_COUNT:?}"
 # Requeued tasks go on where their captures end. 1 and 3 are for the gate to decide, 2 is an error.
-"$ulpscope" run --suite "$suite" --shard "$SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT" \
+"$ulpscope" run --suite "$suite" ${device:+--device "$device"} --shard "$SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT" \
   --captures "$out/captures" --json "$out/shard-$SLURM_ARRAY_TASK_ID.json" || test $? -ne 2
