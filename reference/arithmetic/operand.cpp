@@ -34,25 +34,29 @@ std::uint32_t nearest_even(std::uint32_t u, int drop) {
   return (u + half + ((u >> drop) & 1)) & ~((1u << drop) - 1);
 }
 
-// To nearest even on a grid of `precision` bits that stops shrinking at emin.
-double on_grid(double x, int precision, int emin) {
-  if (x == 0) return x;
-  const int exponent = std::ilogb(x);
-  const double quantum = std::ldexp(1.0, (exponent > emin ? exponent : emin) - (precision - 1));
-  return std::copysign(std::nearbyint(x / quantum) * quantum, x);
+// To nearest even on a grid of `precision` bits that stops shrinking at emin; a carry past a float's range is
+// infinity. Bits and one addition: searches shorten operands by the million.
+float on_grid(float x, int precision, int emin) {
+  const auto u = std::bit_cast<std::uint32_t>(x);
+  if ((u & 0x7fffffffu) >= static_cast<std::uint32_t>(emin + 127) << 23)
+    return std::bit_cast<float>(nearest_even(u, 24 - precision));
+  // A number whose last place is the grid's step: the sum is rounded there, ties to even.
+  const float step = std::bit_cast<float>(static_cast<std::uint32_t>(emin - precision + 1 + 23 + 127) << 23);
+  return std::copysign((std::fabs(x) + step) - step, x);
 }
 
 float saturating(float x, const OperandInfo& f) {
   if (std::isnan(x)) return x;
-  if (std::isinf(x)) return std::copysign(static_cast<float>(f.largest), x);
-  const double r = on_grid(x, f.precision, f.emin);
-  return static_cast<float>(std::fabs(r) > f.largest ? std::copysign(f.largest, r) : r);
+  const auto largest = static_cast<float>(f.largest);
+  if (std::isinf(x)) return std::copysign(largest, x);
+  const float r = on_grid(x, f.precision, f.emin);
+  return std::fabs(r) > largest ? std::copysign(largest, r) : r;
 }
 
 float to_fp16(float x) {
   if (!std::isfinite(x)) return x;
-  const double r = on_grid(x, 11, -14);
-  return static_cast<float>(std::fabs(r) > 65504 ? std::copysign(HUGE_VAL, r) : r);
+  const float r = on_grid(x, 11, -14);
+  return std::fabs(r) > 65504 ? std::copysign(HUGE_VALF, r) : r;
 }
 
 template <class F>
