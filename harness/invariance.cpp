@@ -121,6 +121,8 @@ std::string explain(const InvarianceReport& r) {
     s += fmt::format(", {:.3g} times what order can do in {} outputs", r.headroom, r.beyond_order);
     if (r.race)
       s += ": a race, not rounding";
+    else if (r.circumstance == Circumstance::launch_shape)
+      s += ": a race, or an index or an arithmetic that follows the launch, not rounding";
     else if (r.plans_differ)
       s += ": the runs use different arithmetic";
     else
@@ -130,7 +132,7 @@ std::string explain(const InvarianceReport& r) {
   if (r.plans_differ) {
     s += " Plans:";
     for (std::size_t i = 0; i < r.plans.size(); ++i)
-      s += fmt::format("{} {}", i ? ";" : "", r.plans[i].empty() ? "not found" : r.plans[i]);
+      s += fmt::format("{} {}: {}", i ? ";" : "", r.labels[i], r.plans[i].empty() ? "not found" : r.plans[i]);
     s += ".";
   }
   return s;
@@ -190,6 +192,7 @@ InvarianceReport compare_runs(Circumstance circumstance, const std::vector<Obser
   report.circumstance = circumstance;
   report.runs = static_cast<std::int64_t>(runs.size());
   report.outputs = common_outputs(runs);
+  for (const ObservedRun& r : runs) report.labels.push_back(r.label);
   report.plans.resize(runs.size());
   const ObservedRun& base = runs.front();
   std::optional<OrderBound> bound;  // computed once something differs

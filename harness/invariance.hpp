@@ -59,6 +59,7 @@ struct InvarianceReport {
   double expected_spread = 0;            // largest that two orders are expected to differ by (statistics)
   double headroom = 0;                   // largest spread / its own output's bound
   std::int64_t beyond_order = 0;         // outputs whose spread no order explains
+  std::vector<std::string> labels;       // of the runs
   std::vector<std::string> plans;        // per run, where found; else ""
   std::vector<ObservedValue> values;     // of the first differing output
   bool same_bits = true, plans_differ = false;

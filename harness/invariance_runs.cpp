@@ -1,11 +1,14 @@
 #include "harness/invariance_runs.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <set>
 
 #include "harness/bound.hpp"
+#include "harness/launch_shapes.hpp"
 #include "reference/error.hpp"
+#include "reference/layout.hpp"
 #include "reference/plan.hpp"
 
 namespace ulpscope {
@@ -16,6 +19,8 @@ constexpr std::int64_t kZeros = 8;  // appended to the reduction
 // A call derived from the case's, with what it needs kept alive.
 struct Call {
   Problem problem;
+  const Variant* variant = nullptr;
+  Layout layout = Layout::channels_first;
   Tensor a, b;  // empty: the case's own
   Operands operands;
   Contraction contraction;
@@ -24,6 +29,7 @@ struct Call {
 struct Done {
   const Call* call = nullptr;
   Tensor output;
+  std::string shape;  // LaunchNotes::shape
 };
 
 Tensor copy_of(const TensorView& t) {
@@ -58,12 +64,14 @@ class Trial {
     options_.threads = threads;
   }
 
-  std::vector<InvarianceFinding> operator()() {
+  std::vector<InvarianceFinding> operator()(const std::vector<Circumstance>& only) {
+    const std::pair<Circumstance, void (Trial::*)()> all[] = {
+        {Circumstance::repeat, &Trial::repeats},          {Circumstance::batch_size, &Trial::batch_sizes},
+        {Circumstance::batch_position, &Trial::position}, {Circumstance::layout, &Trial::layout},
+        {Circumstance::zero_padding, &Trial::zeros},      {Circumstance::launch_shape, &Trial::launches}};
     whole_ = run(call(test_.problem));
-    findings_.push_back({Circumstance::repeat, "", compare(Circumstance::repeat, {{"run 1", whole_}})});
-    batch_sizes();
-    position();
-    zeros();
+    for (const auto& [circumstance, attempt] : all)
+      if (only.empty() || std::find(only.begin(), only.end(), circumstance) != only.end()) (this->*attempt)();
     return std::move(findings_);
   }
 
@@ -89,6 +97,7 @@ class Trial {
     calls_.emplace_back();
     Call& c = calls_.back();
     c.problem = std::move(problem);
+    c.variant = &variant_;
     c.contraction = lower(c.problem);
     c.operands = operands_;
     c.operands.a.shape = c.problem.a;
@@ -100,7 +109,8 @@ class Trial {
     return variant_.unsupported ? variant_.unsupported(problem, test_.in, test_.out, mode_) : "";
   }
 
-  Done run(const Call& c) {
+  Done run(const Call& c, const Telling& telling = {}) {
+    const Variant& variant = *c.variant;
     executor_.set_inputs(c.operands);
     LaunchArgs args;
     args.problem = &c.problem;
@@ -108,27 +118,39 @@ class Trial {
     args.in_dtype = test_.in;
     args.out_dtype = test_.out;
     args.mode = mode_;
-    args.threads = options_.threads;
-    const Execution e = executor_.execute(variant_, args);
+    args.threads = telling.threads > 0 ? telling.threads : options_.threads;
+    args.shape = telling.shape;
+    args.layout = c.layout;
+    const Execution e = executor_.execute(variant, args);
     const std::int64_t n = c.contraction.outputs();
     executor_.start_copy(0, {e.output}, {0, 1, n, n});
-    Done d{&c, make_tensor(test_.out, c.contraction.out_shape)};
+    Done d{&c, make_tensor(test_.out, c.contraction.out_shape), e.notes.shape};
     std::memcpy(d.output.data.get(), executor_.finish_copy(0)[0], d.output.view().bytes());
     executor_.release(e.output);
     if (e.unwritten > 0)
-      throw Error(variant_.name + " left " + std::to_string(e.unwritten) +
-                  " outputs unwritten: run it first");
+      throw Error(variant.name + " left " + std::to_string(e.unwritten) + " outputs unwritten: run it first");
     return d;
   }
 
-  // Against another run of the case itself, so that repeats need no path of their own.
-  InvarianceReport compare(Circumstance circumstance, std::vector<Named> runs) {
-    if (circumstance == Circumstance::repeat) runs.push_back({"run 2", run(calls_.front()), {}});
+  void compare(Circumstance circumstance, const std::vector<Named>& runs, std::string remark = "") {
     std::vector<ObservedRun> observed;
-    for (const Named& r : runs)
-      observed.push_back(
-          {r.label, &r.done.call->contraction, r.done.call->operands, r.done.output.view(), r.at});
-    return compare_runs(circumstance, observed, options_);
+    std::set<std::string> declared;
+    for (const Named& r : runs) {
+      const Call& c = *r.done.call;
+      observed.push_back({r.label, &c.contraction, c.operands, r.done.output.view(), r.at});
+      declared.insert(declared_plan(*c.variant, c.problem, mode_, test_.out));
+    }
+    InvarianceFinding f{circumstance, "", compare_runs(circumstance, observed, options_)};
+    // Appended zeros lengthen the sum: the same words may then mean another tree.
+    f.promised = variant_.deterministic && circumstance != Circumstance::zero_padding &&
+                 declared.size() == 1 && !declared.begin()->empty();
+    if (f.promised && !f.report.same_bits) f.report.sentence += " The declared plan promises the same bits.";
+    f.remark = std::move(remark);
+    findings_.push_back(std::move(f));
+  }
+
+  void repeats() {
+    compare(Circumstance::repeat, {{"run 1", whole_, {}}, {"run 2", run(calls_.front()), {}}});
   }
 
   std::vector<std::int64_t> item(std::int64_t i) const {
@@ -139,7 +161,10 @@ class Trial {
   }
 
   void skip(Circumstance circumstance, const std::string& reason) {
-    findings_.push_back({circumstance, reason, {}});
+    InvarianceFinding f;
+    f.circumstance = circumstance;
+    f.skipped = reason;
+    findings_.push_back(std::move(f));
   }
 
   void batch_sizes() {
@@ -155,7 +180,7 @@ class Trial {
     }
     if (runs.empty()) return skip(Circumstance::batch_size, "the variant refuses smaller batches");
     runs.push_back({"batch " + std::to_string(items()), whole_, item(0)});
-    findings_.push_back({Circumstance::batch_size, "", compare(Circumstance::batch_size, std::move(runs))});
+    compare(Circumstance::batch_size, runs);
   }
 
   // The first item once more in the last one's place.
@@ -167,9 +192,8 @@ class Trial {
     std::memcpy(c.a.as<std::byte>() + bytes * static_cast<std::size_t>(items() - 1), c.a.data.get(), bytes);
     c.operands.a = c.a.view();
     const Done d = run(c);
-    findings_.push_back({Circumstance::batch_position, "",
-                         compare(Circumstance::batch_position,
-                                 {{"first place", d, item(0)}, {"last place", d, item(items() - 1)}})});
+    compare(Circumstance::batch_position,
+            {{"first place", d, item(0)}, {"last place", d, item(items() - 1)}});
   }
 
   void zeros() {
@@ -191,10 +215,106 @@ class Trial {
     c.b = padded(operands_.b, of_b, kZeros);
     c.operands.a = c.a.view();
     c.operands.b = c.b.view();
-    findings_.push_back(
-        {Circumstance::zero_padding, "",
-         compare(Circumstance::zero_padding,
-                 {{"as it is", whole_, {}}, {std::to_string(kZeros) + " zeros appended", run(c), {}}})});
+    compare(Circumstance::zero_padding,
+            {{"as it is", whole_, {}}, {std::to_string(kZeros) + " zeros appended", run(c), {}}});
+  }
+
+  void layout() {
+    if (op().starts_with("conv")) return channel_order();
+    if (op() != "gemm" && op() != "linear")
+      return skip(Circumstance::layout, "operands are runs of numbers: there is no other layout");
+    transpositions();
+  }
+
+  // NHWC: channels innermost in both operands and the output.
+  void channel_order() {
+    if (!variant_.channels_last)
+      return skip(Circumstance::layout, "the variant takes channels before the spatial axes only (NCHW)");
+    if (const std::string why = variant_.channels_last(test_.problem, test_.in, test_.out, mode_);
+        !why.empty())
+      return skip(Circumstance::layout, why);
+    const Shape out = whole_.call->contraction.out_shape;
+    auto moves = [](const Shape& s) { return s[1] > 1 && elements(s) > s[0] * s[1]; };
+    if (!moves(test_.problem.a) && !moves(test_.problem.b) && !moves(out))
+      return skip(Circumstance::layout, "one channel, or one place, everywhere: NHWC is the same memory");
+    Call& c = call(test_.problem);
+    c.layout = Layout::channels_last;
+    c.contraction = channels_last(test_.problem);
+    c.a = channels_last(operands_.a);
+    c.b = channels_last(operands_.b);
+    c.operands.a = c.a.view();
+    c.operands.b = c.b.view();
+    Named last{"NHWC", run(c), {}};
+    for (std::int64_t o = 0; o < c.contraction.outputs(); ++o) last.at.push_back(channels_last_place(out, o));
+    compare(Circumstance::layout, {{"NCHW", whole_, {}}, last});
+  }
+
+  // Either operand, and both, stored the other way round. A linear layer's weight has one layout; with
+  // another it is a gemm, by the variant of the same name.
+  void transpositions() {
+    Problem p = test_.problem;
+    const Variant* variant = &variant_;
+    if (op() == "linear") {
+      variant = nullptr;
+      for (const Variant* v : variants_of("gemm"))
+        if (v->name == variant_.name && v->where == variant_.where) variant = v;
+      if (!variant)
+        return skip(Circumstance::layout, "no variant of this name is a gemm, which takes other layouts");
+      p.params.op = "gemm";
+      p.params.transpose_b = true;
+      p.a = {elements(p.a) / p.b[1], p.b[1]};
+    }
+    std::vector<Named> runs{{"as given", whole_, {}}};
+    std::string why;
+    for (const int which : {1, 2, 3}) {
+      Problem q = p;
+      const bool first = which != 2, second = which != 1;
+      if (first) {
+        q.params.transpose_a = !q.params.transpose_a;
+        std::swap(q.a.end()[-1], q.a.end()[-2]);
+      }
+      if (second) {
+        q.params.transpose_b = !q.params.transpose_b;
+        std::swap(q.b.end()[-1], q.b.end()[-2]);
+      }
+      if (variant->unsupported) why = variant->unsupported(q, test_.in, test_.out, mode_);
+      if (!why.empty()) continue;
+      Call& c = call(q);
+      c.variant = variant;
+      if (first) c.a = transposed({operands_.a.data, test_.in, p.a});
+      if (second) c.b = transposed({operands_.b.data, test_.in, p.b});
+      if (first) c.operands.a = c.a.view();
+      if (second) c.operands.b = c.b.view();
+      runs.push_back({which == 1   ? "first operand transposed"
+                      : which == 2 ? "second operand transposed"
+                                   : "both transposed",
+                      run(c),
+                      {}});
+    }
+    if (runs.size() < 2) return skip(Circumstance::layout, why);
+    compare(Circumstance::layout, runs);
+  }
+
+  // A launch that took no notice is no other launch, and is left out.
+  void launches() {
+    std::vector<Named> runs{{"its own shape", whole_, {}}};
+    std::set<std::string> seen{whole_.shape};
+    std::string remark;
+    for (const Telling& telling : launch_shapes(variant_)) {
+      if (whole_.shape.empty()) break;
+      try {
+        Done d = run(calls_.front(), telling);
+        if (seen.insert(d.shape).second) runs.push_back({telling.label, std::move(d), {}});
+      } catch (const Error& e) {
+        if (!variant_.vendor)
+          throw;  // a library may have no kernel for less; a kernel of ours takes any shape
+        remark += (remark.empty() ? "" : "; ") + telling.label + ": " + e.what();
+      }
+    }
+    if (runs.size() > 1) return compare(Circumstance::launch_shape, runs, remark);
+    skip(Circumstance::launch_shape, whole_.shape.empty() ? "the variant has one launch shape for a case"
+                                     : remark.empty()     ? "every shape asked for is the same at this size"
+                                                          : remark);
   }
 
   const Case& test_;
@@ -212,8 +332,9 @@ class Trial {
 
 std::vector<InvarianceFinding> try_circumstances(const Case& test, const Inputs& inputs,
                                                  const Variant& variant, Mode mode, Executor& executor,
-                                                 double search_seconds, int threads) {
-  return Trial(test, inputs, variant, mode, executor, search_seconds, threads)();
+                                                 double search_seconds, int threads,
+                                                 const std::vector<Circumstance>& only) {
+  return Trial(test, inputs, variant, mode, executor, search_seconds, threads)(only);
 }
 
 }  // namespace ulpscope

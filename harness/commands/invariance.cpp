@@ -1,4 +1,5 @@
-// ulpscope invariance CASE: does a variant give the same bits again, in another batch, with zeros appended?
+// ulpscope invariance CASE: does a variant give the same bits again, in another batch, with zeros appended,
+// in another layout, launched in another shape?
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -28,27 +29,32 @@ struct Line {
   Mode mode;
   bool deterministic;
   InvarianceFinding finding;
+  std::string error;  // the variant failed; then there is no finding
 
-  // Repeats that spread further than order can do, or that differ where none were declared.
+  // A spread that order cannot do, bits that differ where one plan was declared for all runs, or from run to
+  // run where no variant may differ unless it says so.
   bool failed() const {
     const InvarianceReport& r = finding.report;
-    if (!finding.skipped.empty()) return false;
-    return r.beyond_order > 0 ||
-           (finding.circumstance == Circumstance::repeat && !r.same_bits && deterministic);
+    if (!error.empty() || !finding.skipped.empty()) return false;
+    const bool steady = finding.promised || (finding.circumstance == Circumstance::repeat && deterministic);
+    return r.beyond_order > 0 || (steady && !r.same_bits);
   }
 };
 
 nlohmann::json json_of(const Line& l) {
   const InvarianceReport& r = l.finding.report;
-  nlohmann::json j{{"case", l.test},
-                   {"variant", l.variant},
-                   {"mode", to_string(l.mode)},
-                   {"circumstance", to_string(l.finding.circumstance)}};
+  nlohmann::json j{{"case", l.test}, {"variant", l.variant}, {"mode", to_string(l.mode)}};
+  if (!l.error.empty()) {
+    j["error"] = l.error;
+    return j;
+  }
+  j["circumstance"] = to_string(l.finding.circumstance);
   if (!l.finding.skipped.empty()) {
     j["skipped"] = l.finding.skipped;
     return j;
   }
   j.update({{"runs", r.runs},
+            {"labels", r.labels},
             {"outputs", r.outputs},
             {"differing", r.differing},
             {"same_bits", r.same_bits},
@@ -57,17 +63,22 @@ nlohmann::json json_of(const Line& l) {
             {"beyond_order", r.beyond_order},
             {"race", r.race},
             {"plans", r.plans},
+            {"promised", l.finding.promised},
             {"failed", l.failed()},
             {"sentence", r.sentence}});
+  if (!l.finding.remark.empty()) j["not_tried"] = l.finding.remark;
   return j;
 }
 
 std::string row_of(const Line& l) {
   const InvarianceReport& r = l.finding.report;
   const std::string start = fmt::format("| {} | {} | {} | {} |", l.test, l.variant, to_string(l.mode),
-                                        to_string(l.finding.circumstance));
-  if (!l.finding.skipped.empty()) return start + " | | | | skipped: " + l.finding.skipped + " |\n";
-  std::string words = r.sentence;  // a bar would end the cell
+                                        l.error.empty() ? to_string(l.finding.circumstance) : "");
+  if (!l.error.empty()) return start + " | | | | error: " + l.error + " |\n";
+  if (!l.finding.skipped.empty()) return start + " | | | | not applicable: " + l.finding.skipped + " |\n";
+  std::string words = r.sentence;
+  if (!l.finding.remark.empty()) words += " Not tried: " + l.finding.remark + ".";
+  // A bar would end the cell.
   for (std::size_t at = 0; (at = words.find('|', at)) != std::string::npos; at += 2) words.insert(at, "\\");
   return start + fmt::format(" {} | {} | {:.3g} | {:.3g} | {} |\n", r.outputs, r.differing, r.spread,
                              r.order_bound, words);
@@ -91,9 +102,17 @@ int run(Arguments& a) {
       if (!job.skip.empty()) continue;
       Executor* executor = job.variant->where == Where::cuda ? cuda.get() : host.get();
       if (!executor) continue;
-      for (InvarianceFinding& f :
-           try_circumstances(test, inputs, *job.variant, job.mode, *executor, a.seconds, a.options.threads))
-        lines.push_back({test.name, job.variant->name, job.mode, job.variant->deterministic, std::move(f)});
+      const Line line{test.name, job.variant->name, job.mode, job.variant->deterministic, {}, ""};
+      try {
+        for (InvarianceFinding& f : try_circumstances(test, inputs, *job.variant, job.mode, *executor,
+                                                      a.seconds, a.options.threads)) {
+          lines.push_back(line);
+          lines.back().finding = std::move(f);
+        }
+      } catch (const Error& e) {
+        lines.push_back(line);
+        lines.back().error = e.what();
+      }
     }
   }
   if (lines.empty()) throw Error("invariance: no selected variant can run here");
@@ -101,23 +120,24 @@ int run(Arguments& a) {
       "| case | variant | mode | varied | outputs | differing | spread | order can do | |\n"
       "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
   nlohmann::json all = nlohmann::json::array();
-  bool failed = false;
+  bool failed = false, error = false;
   for (const Line& l : lines) {
     text += row_of(l);
     all.push_back(json_of(l));
     failed = failed || l.failed();
+    error = error || !l.error.empty();
   }
   std::fputs(text.c_str(), stdout);
   if (!a.json.empty())
     write_text(a.json, nlohmann::json{{"schema", "ulpscope.invariance/1"}, {"results", all}}.dump(2) + "\n");
-  return failed ? 1 : 0;
+  return error ? 2 : failed ? 1 : 0;
 }
 
 const RegisterCommand registered{
     5, [](CLI::App& app, int& exit_code) {
       auto a = std::make_shared<Arguments>();
       CLI::App* command = app.add_subcommand(
-          "invariance", "Run variants again, in other batches and with zeros appended: the same bits?");
+          "invariance", "Run variants again, in other batches, layouts and launch shapes: the same bits?");
       command->add_option("CASE", a->cases, "Cases by name, glob, file or tag, or a case's text")->required();
       command->add_option("--variant", a->options.variants, "Only variants of these names (globs)");
       command->add_option("--mode", a->modes, "Only these modes: fp32, tf32, strict, bf16, fp16");

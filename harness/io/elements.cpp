@@ -116,7 +116,7 @@ const char* name_of(ElementType type) {
   return kTypes[static_cast<std::size_t>(type)].name;
 }
 
-std::size_t bytes_of(const Layout& layout, const std::string& name) {
+std::size_t bytes_of(const ArrayLayout& layout, const std::string& name) {
   std::int64_t bytes = 0;
   if (__builtin_mul_overflow(elements(layout.shape), static_cast<std::int64_t>(size_of(layout.type)), &bytes))
     throw Error("'" + name + "' declares a shape of " + to_string(layout.shape) +
@@ -124,7 +124,7 @@ std::size_t bytes_of(const Layout& layout, const std::string& name) {
   return static_cast<std::size_t>(bytes);
 }
 
-Tensor import_elements(const Layout& layout, const Bytes& bytes, std::optional<DType> as) {
+Tensor import_elements(const ArrayLayout& layout, const Bytes& bytes, std::optional<DType> as) {
   const std::size_t each = size_of(layout.type);
   if (bytes_of(layout, bytes.name) != bytes.size)
     throw Error("'" + bytes.name + "' holds " + std::to_string(bytes.size) + " bytes, but " +

@@ -32,7 +32,7 @@ std::size_t size_of(ElementType type);
 const char* name_of(ElementType type);
 
 /// How a file lays its array out.
-struct Layout {
+struct ArrayLayout {
   ElementType type = ElementType::f32;
   bool big_endian = false;
   bool fortran_order = false;  // first axis fastest
@@ -40,12 +40,12 @@ struct Layout {
 };
 
 /// Number of bytes the array takes; throws Error if that overflows 63 bits.
-std::size_t bytes_of(const Layout& layout, const std::string& name);
+std::size_t bytes_of(const ArrayLayout& layout, const std::string& name);
 
 /// The array, C-contiguous, in format `as`, or without it in the file's own one (bits16: bf16; integers and
 /// booleans: fp64). Values never change: a float that `as` cannot hold, or an integer beyond 2^53, is an
 /// Error that names the element. With `as` = bf16 or fp16, uint16 and bits16 are taken as raw bits. `bytes`
 /// must have exactly the size of the layout; the tensor shares its owner when nothing needs converting.
-Tensor import_elements(const Layout& layout, const Bytes& bytes, std::optional<DType> as);
+Tensor import_elements(const ArrayLayout& layout, const Bytes& bytes, std::optional<DType> as);
 
 }  // namespace ulpscope

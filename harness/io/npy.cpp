@@ -20,8 +20,8 @@ class HeaderParser {
  public:
   HeaderParser(std::string_view text, const std::string& file) : text_(text), file_(file) {}
 
-  Layout parse() {
-    Layout layout;
+  ArrayLayout parse() {
+    ArrayLayout layout;
     bool have_type = false, have_order = false, have_shape = false;
     expect('{');
     while (!accept('}')) {
@@ -100,7 +100,7 @@ class HeaderParser {
     }
     return shape;
   }
-  void set_type(Layout& layout) {
+  void set_type(ArrayLayout& layout) {
     if (peek() == '[') unsupported("a structured type");
     const std::string descr = quoted();
     static constexpr std::array<std::pair<std::string_view, ElementType>, 14> kNames{
@@ -164,7 +164,7 @@ Tensor read_npy(const Bytes& file, std::optional<DType> as) {
   if (file.size < prefix) throw cut();
   const std::size_t length = little_endian(file.data + 8, version == 1 ? 2 : 4);
   if (file.size - prefix < length) throw cut();
-  const Layout layout = HeaderParser(file.text().substr(prefix, length), file.name).parse();
+  const ArrayLayout layout = HeaderParser(file.text().substr(prefix, length), file.name).parse();
   const std::size_t begin = prefix + length;
   const std::size_t need = bytes_of(layout, file.name);
   if (file.size - begin < need)

@@ -38,7 +38,7 @@ Tensor read_raw(const Bytes& file, const std::string& description, std::optional
     throw Error("'" + file.name +
                 "' is neither .npy, .npz nor .safetensors: for raw data give its format and " + "shape, as " +
                 file.name + ":fp32:32x64x5");
-  Layout layout;
+  ArrayLayout layout;
   switch (parse_dtype(description.substr(0, colon))) {
     case DType::f64:
       layout.type = ElementType::f64;

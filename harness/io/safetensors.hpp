@@ -20,7 +20,7 @@ class Safetensors {
 
  private:
   struct Entry {
-    Layout layout;
+    ArrayLayout layout;
     std::size_t begin = 0, end = 0;  // in the file
     std::string unsupported;         // element type that cannot be read; others in the file still can
   };

@@ -39,11 +39,12 @@ const Register variant{
             [](const LaunchArgs& args) {
               const Conv2dMap map = conv2d_map(*args.problem);
               const std::int64_t outputs = map.images * map.groups * map.rows * map.positions;
-              const dim3 grid = cuda::blocks_for(outputs, 256);
-              cuda::launch("naive", naive, grid, 256, 0, static_cast<cudaStream_t>(args.stream), map,
+              const int threads = cuda::threads_for(args, 256);
+              const dim3 grid = cuda::blocks_for(args, outputs, threads);
+              cuda::launch("naive", naive, grid, threads, 0, static_cast<cudaStream_t>(args.stream), map,
                            static_cast<const float*>(args.a), static_cast<const float*>(args.b),
                            static_cast<const float*>(args.bias), static_cast<float*>(args.out), outputs);
-              return LaunchNotes{"naive", {cuda::describe_launch(grid, 256)}, 0};
+              return cuda::shaped_notes("naive", grid, threads);
             },
     },
     {"conv1d", "conv2d"}};

@@ -110,11 +110,11 @@ const Register variant{
           const Conv2dMap map = conv2d_map(*args.problem, 8);
           const std::int64_t tiles = tile_count<kRows, kPositions>(map);
           if (tiles == 0) return {"nothing to do", {}, 0};
-          const dim3 grid = cuda::blocks_for(tiles, 1);
+          const dim3 grid = cuda::blocks_for(args, tiles, 1);
           cuda::launch("tf32_wgmma", tf32_wgmma, grid, kThreads, 0, static_cast<cudaStream_t>(args.stream),
                        map, static_cast<const float*>(args.a), static_cast<const float*>(args.b),
                        static_cast<const float*>(args.bias), static_cast<float*>(args.out), tiles);
-          return {"tf32_wgmma", {cuda::describe_launch(grid, kThreads)}, 0};
+          return cuda::shaped_notes("tf32_wgmma", grid, kThreads);
         },
     },
     {"conv1d", "conv2d"}};

@@ -131,15 +131,13 @@ const Register variant{
           const Vectors vectors{
               map.pointwise && map.positions % 4 == 0 && aligned(args.a) && aligned(args.out),
               map.order.depth() % 4 == 0 && aligned(args.b)};
-          const dim3 grid = cuda::blocks_for(tiles, 1);
+          const dim3 grid = cuda::blocks_for(args, tiles, 1);
           cuda::launch("vector_loads", vector_loads, grid, kThreads, 0,
                        static_cast<cudaStream_t>(args.stream), map, vectors,
                        static_cast<const float*>(args.a), static_cast<const float*>(args.b),
                        static_cast<const float*>(args.bias), static_cast<float*>(args.out), tiles);
-          return {"vector_loads",
-                  {cuda::describe_launch(grid, kThreads),
-                   vectors.input ? "16-byte input loads" : "4-byte input loads"},
-                  0};
+          return cuda::shaped_notes("vector_loads", grid, kThreads,
+                                    vectors.input ? "16-byte input loads" : "4-byte input loads");
         },
     },
     {"conv1d", "conv2d"}};

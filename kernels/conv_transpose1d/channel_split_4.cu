@@ -60,12 +60,12 @@ const Register variant{{
           const ConvTranspose1dMap map = conv_transpose1d_map(*args.problem);
           const std::int64_t tiles =
               map.images * map.groups * map.rows * cuda::ceil_div(map.positions, kPositions);
-          const dim3 grid = cuda::blocks_for(tiles, 1), block = kSlices * kPositions;
+          const dim3 grid = cuda::blocks_for(args, tiles, 1), block = kSlices * kPositions;
           cuda::launch("channel_split_4", channel_split, grid, block, 0,
                        static_cast<cudaStream_t>(args.stream), map, static_cast<const float*>(args.a),
                        static_cast<const float*>(args.b), static_cast<const float*>(args.bias),
                        static_cast<float*>(args.out), tiles);
-          return LaunchNotes{"channel_split_4", {cuda::describe_launch(grid, block)}, 0};
+          return cuda::shaped_notes("channel_split_4", grid, block);
         },
 }};
 

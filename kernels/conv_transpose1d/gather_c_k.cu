@@ -40,11 +40,12 @@ const Register variant{{
         [](const LaunchArgs& args) {
           const ConvTranspose1dMap map = conv_transpose1d_map(*args.problem);
           const std::int64_t outputs = map.images * map.groups * map.rows * map.positions;
-          const dim3 grid = cuda::blocks_for(outputs, 256);
-          cuda::launch("gather_c_k", gather_c_k, grid, 256, 0, static_cast<cudaStream_t>(args.stream), map,
-                       static_cast<const float*>(args.a), static_cast<const float*>(args.b),
+          const int threads = cuda::threads_for(args, 256);
+          const dim3 grid = cuda::blocks_for(args, outputs, threads);
+          cuda::launch("gather_c_k", gather_c_k, grid, threads, 0, static_cast<cudaStream_t>(args.stream),
+                       map, static_cast<const float*>(args.a), static_cast<const float*>(args.b),
                        static_cast<const float*>(args.bias), static_cast<float*>(args.out), outputs);
-          return LaunchNotes{"gather_c_k", {cuda::describe_launch(grid, 256)}, 0};
+          return cuda::shaped_notes("gather_c_k", grid, threads);
         },
 }};
 

@@ -33,7 +33,7 @@ LaunchNotes im2col_cublas(const LaunchArgs& args) {
       std::clamp<std::int64_t>(kMostColumnBytes / (m.column_elements() * element), 1, m.images);
   const cuda::StreamScratch columns(static_cast<std::size_t>(run * m.column_elements() * element), stream);
   const cuda::StreamScratch filter(static_cast<std::size_t>(m.rows * m.depth() * element), stream);
-  const CublasSession& session = cublas_session(stream);
+  const CublasSession& session = cublas_session(stream, args.shape);
   const cublasComputeType_t compute = compute_type(args.in_dtype, args.mode);
   const cudaDataType_t in = cublas_type(args.in_dtype), out = cublas_type(args.out_dtype);
   const float one = 1, zero = 0;
@@ -54,7 +54,8 @@ LaunchNotes im2col_cublas(const LaunchArgs& args) {
   }
   LaunchNotes notes{name_of(compute), {"cuBLAS " + cublas_state().version}, 0};
   notes.workspace_bytes =
-      run * m.column_elements() * element + static_cast<std::int64_t>(session.workspace_bytes);
+      run * m.column_elements() * element + static_cast<std::int64_t>(workspace_of(session, args.shape));
+  notes.shape = shape_text(session, args.shape);
   if (args.problem->params.bias) {
     cuda::add_contraction_bias(args);
     notes.notes.push_back("bias added by a kernel of its own");

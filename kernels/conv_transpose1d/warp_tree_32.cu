@@ -43,11 +43,12 @@ const Register variant{{
         [](const LaunchArgs& args) {
           const ConvTranspose1dMap map = conv_transpose1d_map(*args.problem);
           const std::int64_t outputs = map.images * map.groups * map.rows * map.positions;
-          const dim3 grid = cuda::blocks_for(outputs * 32, 256);
-          cuda::launch("warp_tree_32", warp_tree, grid, 256, 0, static_cast<cudaStream_t>(args.stream), map,
-                       static_cast<const float*>(args.a), static_cast<const float*>(args.b),
+          const int threads = cuda::threads_for(args, 256);
+          const dim3 grid = cuda::blocks_for(args, outputs * 32, threads);
+          cuda::launch("warp_tree_32", warp_tree, grid, threads, 0, static_cast<cudaStream_t>(args.stream),
+                       map, static_cast<const float*>(args.a), static_cast<const float*>(args.b),
                        static_cast<const float*>(args.bias), static_cast<float*>(args.out), outputs);
-          return LaunchNotes{"warp_tree_32", {cuda::describe_launch(grid, 256)}, 0};
+          return cuda::shaped_notes("warp_tree_32", grid, threads);
         },
 }};
 

@@ -38,7 +38,7 @@ LaunchNotes split(const GemmMap& map, const LaunchArgs& args) {
     to_part.out = parts.as<float>() + s * outputs;
     notes = launch_tile<FmaChain, 64, 64, 8, 4, 4>("split_8", slice, to_part);
   }
-  cuda::launch("split_8 join", join, cuda::blocks_for(outputs, 256), 256, 0, stream, parts.as<float>(),
+  cuda::launch("split_8 join", join, cuda::blocks_for(args, outputs, 256), 256, 0, stream, parts.as<float>(),
                slices, static_cast<float*>(args.out), outputs);
   notes.notes.push_back(std::to_string(slices) + " slices of up to " + std::to_string(share) + " terms");
   notes.workspace_bytes = static_cast<std::int64_t>(bytes);

@@ -67,6 +67,7 @@ const Register variant{
      .where = Where::host,
      .plan = [](const Problem&, Mode) { return std::string("fp32 | fma | chunks 64"); },
      .unsupported = unsupported,
+     .channels_last = unsupported,
      .launch = [](const LaunchArgs& args) { return launch_rows<BlockedRow>("blocked 64", args); }},
     all_operators()};
 

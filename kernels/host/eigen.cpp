@@ -31,7 +31,8 @@ LaunchNotes launch(const LaunchArgs& args) {
                           {floats.b, DType::f32, {c.b_size}},
                           {floats.bias, DType::f32, {c.bias_size}}};
   const auto divisor = static_cast<float>(c.divisor);
-  const TileGrid grid(c, 0, c.outputs(), kTile);
+  const std::int64_t lanes_limit = std::min<std::int64_t>(kTile.lanes, row_limit(args));
+  const TileGrid grid(c, 0, c.outputs(), {lanes_limit, kTile.columns});
   const std::int64_t terms = c.terms();
 
   for_each_tile(grid, args.threads, [&] {
@@ -63,7 +64,8 @@ LaunchNotes launch(const LaunchArgs& args) {
   return {"Eigen " + std::to_string(EIGEN_WORLD_VERSION) + "." + std::to_string(EIGEN_MAJOR_VERSION) + "." +
               std::to_string(EIGEN_MINOR_VERSION),
           {Eigen::SimdInstructionSetsInUse()},
-          0};
+          0,
+          shape_text(args, lanes_limit)};
 }
 
 const Register variant{{.name = "host_eigen",
@@ -72,6 +74,7 @@ const Register variant{{.name = "host_eigen",
                         .where = Where::host,
                         .plan = [](const Problem&, Mode) { return std::string(); },
                         .unsupported = unsupported,
+                        .channels_last = unsupported,
                         .launch = launch},
                        all_operators()};
 

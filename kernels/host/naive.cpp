@@ -25,6 +25,7 @@ const Register variant{
      .where = Where::host,
      .plan = [](const Problem&, Mode) { return std::string("fp32 | fma"); },
      .unsupported = unsupported,
+     .channels_last = unsupported,
      .launch = [](const LaunchArgs& args) { return launch_rows<NaiveRow>("naive", args); }},
     all_operators()};
 

@@ -65,6 +65,7 @@ const Register variant{
      .where = Where::host,
      .plan = [](const Problem&, Mode) { return std::string("fp32 | fma | pairwise"); },
      .unsupported = unsupported,
+     .channels_last = unsupported,
      .launch = [](const LaunchArgs& args) { return launch_rows<PairwiseRow>("pairwise", args); }},
     all_operators()};
 

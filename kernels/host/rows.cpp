@@ -45,7 +45,17 @@ FloatOperands widen(const LaunchArgs& args) {
   return f;
 }
 
-RowWalk::RowWalk(const Contraction& c, const FloatOperands& operands) : c_(c), operands_(operands) {
+std::int64_t row_limit(const LaunchArgs& args) {
+  return args.shape.block > 0 ? std::min<std::int64_t>(kRow, args.shape.block) : kRow;
+}
+
+std::string shape_text(const LaunchArgs& args, std::int64_t limit) {
+  return "rows of " + std::to_string(limit) + ", " +
+         (args.threads > 0 ? std::to_string(args.threads) + " threads" : std::string("all cores"));
+}
+
+RowWalk::RowWalk(const Contraction& c, const FloatOperands& operands, std::int64_t limit)
+    : c_(c), operands_(operands), limit_(limit) {
   // Rows run along the innermost axis, unless it is too short to be worth a vector loop.
   axis_ = c.out.size();
   for (std::size_t x = c.out.size(); x-- > 0;)
@@ -54,13 +64,13 @@ RowWalk::RowWalk(const Contraction& c, const FloatOperands& operands) : c_(c), o
   if (axis_ == c.out.size()) return;
   axis_size_ = c.out[axis_].size;
   for (std::size_t x = axis_ + 1; x < c.out.size(); ++x) output_step_ *= c.out[x].size;
-  pieces_ = ceil_div(axis_size_, kRow);
+  pieces_ = ceil_div(axis_size_, limit_);
   rows_ = axis_size_ == 0 ? 0 : rows_ / axis_size_ * pieces_;
 }
 
 Row RowWalk::row(std::int64_t i) const {
   Row row;
-  const std::int64_t from = i % pieces_ * kRow;
+  const std::int64_t from = i % pieces_ * limit_;
   i /= pieces_;
   std::int64_t stride = 1;
   for (std::size_t x = c_.out.size(); x-- > 0; stride *= c_.out[x].size) {
@@ -72,7 +82,7 @@ Row RowWalk::row(std::int64_t i) const {
     }
     row.output += row.at[x] * stride;
   }
-  row.length = std::min(kRow, axis_size_ - from);
+  row.length = std::min(limit_, axis_size_ - from);
   return row;
 }
 

@@ -41,10 +41,15 @@ struct Row {
   std::array<std::int64_t, kMaxAxes> at{};  // coordinates of its first output
 };
 
+/// Longest row of a launch: kRow, or fewer outputs where it asks for them (LaunchShape::block).
+std::int64_t row_limit(const LaunchArgs& args);
+/// Of a launch in pieces of at most `limit` outputs: "rows of 512, 3 threads".
+std::string shape_text(const LaunchArgs& args, std::int64_t limit);
+
 /// A contraction's rows and their terms. Immutable: threads share it.
 class RowWalk {
  public:
-  RowWalk(const Contraction& c, const FloatOperands& operands);
+  RowWalk(const Contraction& c, const FloatOperands& operands, std::int64_t limit = kRow);
 
   std::int64_t rows() const { return rows_; }
   Row row(std::int64_t i) const;
@@ -68,7 +73,7 @@ class RowWalk {
   const Contraction& c_;
   FloatOperands operands_;
   std::size_t axis_ = 0;  // the out axis that rows run along; c_.out.size() if there is none
-  std::int64_t axis_size_ = 1, output_step_ = 1, pieces_ = 1, rows_ = 1;
+  std::int64_t limit_ = kRow, axis_size_ = 1, output_step_ = 1, pieces_ = 1, rows_ = 1;
 };
 
 /// Adds the bias, divides, rounds once to the output format and stores a row's sums.
@@ -83,7 +88,8 @@ void store(const LaunchArgs& args, std::int64_t output, float y);
 template <class Sums>
 LaunchNotes launch_rows(const char* name, const LaunchArgs& args) {
   const FloatOperands operands = widen(args);
-  const RowWalk walk(*args.contraction, operands);
+  const std::int64_t limit = row_limit(args);
+  const RowWalk walk(*args.contraction, operands, limit);
   const Loops loop = loops();
   parallel_for(walk.rows(), args.threads, [&](std::int64_t i) {
     const Row row = walk.row(i);
@@ -91,7 +97,7 @@ LaunchNotes launch_rows(const char* name, const LaunchArgs& args) {
     walk.for_each_term(row, [&](const RowTerm& t) { sums.add(t); });
     finish_row(walk, row, args, operands, sums.finish());
   });
-  return {name, {to_string(simd_level())}, 0};
+  return {name, {to_string(simd_level())}, 0, shape_text(args, limit)};
 }
 
 /// "" for operands and outputs of at most 32 bits.

@@ -54,12 +54,13 @@ LaunchNotes pairwise(const LaunchArgs& args) {
     const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(float);
     const cuda::StreamScratch first(bytes, stream), second(bytes, stream);
     float *from = first.as<float>(), *to = second.as<float>();
-    cuda::launch("pairwise", halve<Products, In>, cuda::blocks_for(count, 1), kThreads, 0, stream, terms,
-                 count, from);
+    const dim3 grid = cuda::blocks_for(args, count, 1);
+    notes.shape = cuda::describe_launch(grid, kThreads);
+    cuda::launch("pairwise", halve<Products, In>, grid, kThreads, 0, stream, terms, count, from);
     while (count > 1) {
       const Terms<float> partial{from, nullptr, count};
       count = cuda::ceil_div(count, kRun);
-      cuda::launch("pairwise", halve<Partials, float>, cuda::blocks_for(count, 1), kThreads, 0, stream,
+      cuda::launch("pairwise", halve<Partials, float>, cuda::blocks_for(args, count, 1), kThreads, 0, stream,
                    partial, count, to);
       std::swap(from, to);
     }

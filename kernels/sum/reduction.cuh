@@ -88,11 +88,12 @@ LaunchNotes launch_chains(const char* name, const LaunchArgs& args, std::int64_t
     using Out = std::remove_pointer_t<decltype(out)>;
     const std::int64_t parts = cuda::ceil_div(terms.count, length);
     const cuda::StreamScratch partial(static_cast<std::size_t>(parts) * sizeof(float), stream);
-    const dim3 grid = cuda::blocks_for(parts, 1);
+    const dim3 grid = cuda::blocks_for(args, parts, 1);
     cuda::launch(name, partial_chains<Sum, std::remove_cv_t<std::remove_pointer_t<decltype(Terms_::a)>>>,
                  grid, kStageThreads, 0, stream, terms, length, parts, partial.template as<float>());
     cuda::launch(name, join_in_order<Out>, 1, 1, 0, stream, partial.template as<float>(), parts, divisor,
                  out);
+    notes.shape = cuda::describe_launch(grid, kStageThreads);
     notes.notes.push_back(std::to_string(parts) + " chains of up to " + std::to_string(length) + " terms");
     notes.workspace_bytes = static_cast<std::int64_t>(parts * static_cast<std::int64_t>(sizeof(float)));
   });

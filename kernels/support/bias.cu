@@ -34,7 +34,8 @@ void add_contraction_bias(const LaunchArgs& args) {
   const Shape& out = args.contraction->out_shape;
   const std::int64_t count = elements(out), channels = args.contraction->bias_size;
   const bool columns = args.problem->params.op == "gemm" || args.problem->params.op == "linear";
-  const std::int64_t inner = columns ? 1 : count / (out[0] * out[1]);
+  const bool last = args.layout == Layout::channels_last;
+  const std::int64_t inner = columns || last ? 1 : count / (out[0] * out[1]);
   add_bias(args.out, args.out_dtype, args.bias, args.in_dtype, count, inner, channels,
            static_cast<cudaStream_t>(args.stream));
 }

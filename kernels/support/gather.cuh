@@ -20,11 +20,12 @@ template <class Sum, class Map>
 LaunchNotes launch_gather(const char* name, const Map& map, const LaunchArgs& args) {
   const std::int64_t outputs = map.images * map.groups * map.rows * map.positions;
   if (outputs == 0) return {"nothing to do", {}, 0};
-  const dim3 grid = cuda::blocks_for(outputs, 256);
-  cuda::launch(name, gather_kernel<Sum, Map>, grid, 256, 0, static_cast<cudaStream_t>(args.stream), map,
+  const int threads = cuda::threads_for(args, 256);
+  const dim3 grid = cuda::blocks_for(args, outputs, threads);
+  cuda::launch(name, gather_kernel<Sum, Map>, grid, threads, 0, static_cast<cudaStream_t>(args.stream), map,
                static_cast<const float*>(args.a), static_cast<const float*>(args.b),
                static_cast<const float*>(args.bias), static_cast<float*>(args.out), outputs);
-  return {name, {cuda::describe_launch(grid, 256)}, 0};
+  return cuda::shaped_notes(name, grid, threads);
 }
 
 }  // namespace ulpscope

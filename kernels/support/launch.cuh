@@ -6,6 +6,7 @@
 #include <string>
 
 #include "kernels/support/device.hpp"
+#include "kernels/support/registry.hpp"
 #include "reference/error.hpp"
 
 namespace ulpscope::cuda {
@@ -28,6 +29,19 @@ constexpr std::int64_t ceil_div(std::int64_t n, std::int64_t d) {
 inline unsigned blocks_for(std::int64_t n, int threads) {
   const std::int64_t blocks = ceil_div(n, threads);
   return static_cast<unsigned>(blocks < 1 ? 1 : blocks > (1 << 20) ? (1 << 20) : blocks);
+}
+
+/// The same for a kernel that covers its work whatever the grid: no more blocks than the launch asks for.
+inline unsigned blocks_for(const LaunchArgs& args, std::int64_t n, int threads) {
+  const unsigned blocks = blocks_for(n, threads), most = static_cast<unsigned>(args.shape.blocks);
+  return most > 0 && most < blocks ? most : blocks;
+}
+
+/// Threads a block for a kernel whose threads work apart, or warp by warp: `own`, which is also the most it
+/// was compiled for, or fewer whole warps where the launch asks for them.
+inline int threads_for(const LaunchArgs& args, int own) {
+  const int asked = args.shape.block / 32 * 32;
+  return asked >= 32 && asked < own ? asked : own;
 }
 
 /// Grids are limited to 2^31-1 blocks in x and 65535 in y and z: throws Error naming the kernel beyond that.
@@ -56,6 +70,14 @@ inline std::string describe_launch(dim3 grid, dim3 block, std::size_t shared = 0
     return std::to_string(d.x) + "x" + std::to_string(d.y) + "x" + std::to_string(d.z);
   };
   return "grid " + text(grid) + " block " + text(block) + " smem " + std::to_string(shared);
+}
+
+/// Notes of one launch whose grid, and perhaps block, could be chosen; `more` stands behind the launch.
+inline LaunchNotes shaped_notes(const char* name, dim3 grid, dim3 block, std::string more = "") {
+  LaunchNotes notes{name, {describe_launch(grid, block)}, 0};
+  notes.shape = notes.notes.front();
+  if (!more.empty()) notes.notes.push_back(std::move(more));
+  return notes;
 }
 
 }  // namespace ulpscope::cuda

@@ -119,12 +119,12 @@ template <class Op, int TM, int TN, int WM, int WN, class In, class Out, class M
 LaunchNotes launch_mma_types(const char* name, const Map& map, const LaunchArgs& args) {
   const std::int64_t tiles = tile_count<TM, TN>(map);
   if (tiles == 0) return {"nothing to do", {}, 0};
-  const dim3 grid = cuda::blocks_for(tiles, 1), block = (TM / WM) * (TN / WN) * 32;
+  const dim3 grid = cuda::blocks_for(args, tiles, 1), block = (TM / WM) * (TN / WN) * 32;
   cuda::launch(name, mma_kernel<Op, In, Out, Map, TM, TN, WM, WN>, grid, block, 0,
                static_cast<cudaStream_t>(args.stream), map, static_cast<const In*>(args.a),
                static_cast<const In*>(args.b), static_cast<const In*>(args.bias), static_cast<Out*>(args.out),
                tiles);
-  return {name, {cuda::describe_launch(grid, block)}, 0};
+  return cuda::shaped_notes(name, grid, block);
 }
 
 /// fp32 tensors in, fp32 out.

@@ -10,6 +10,7 @@
 
 #include "reference/contraction.hpp"
 #include "reference/exact.hpp"
+#include "reference/layout.hpp"
 #include "reference/operators.hpp"
 
 namespace ulpscope {
@@ -21,6 +22,15 @@ const char* to_string(Mode mode);
 Mode parse_mode(std::string_view name);  // throws Error naming the choices
 
 enum class Where : std::uint8_t { host, cuda };
+
+/// How a launch may be cut up and provided for without promising another result. 0 or -1: the variant's own
+/// choice; what it has no use for it ignores, and LaunchNotes::shape says what it took.
+struct LaunchShape {
+  int block = 0;                      // threads a block at most (CUDA), outputs walked at once (host)
+  int blocks = 0;                     // blocks at most (CUDA)
+  int multiprocessors = 0;            // a library counts on that many
+  std::int64_t workspace_bytes = -1;  // a library may use that much
+};
 
 /// Everything one launch needs. Pointers are host pointers for host variants and device pointers for CUDA
 /// ones; `out` is dense, in c->out_shape, of dtype `out_dtype`. `stream` is a cudaStream_t.
@@ -35,6 +45,8 @@ struct LaunchArgs {
   Mode mode = Mode::fp32;
   void* stream = nullptr;
   int threads = 0;  // host variants
+  LaunchShape shape;
+  Layout layout = Layout::channels_first;  // of operands and output; `contraction` has its strides
 };
 
 /// What the launch can say about itself afterwards; goes into the record as it is.
@@ -42,6 +54,8 @@ struct LaunchNotes {
   std::string engine;              // vendor: engine, algorithm or kernel name; own kernels: tile and grid
   std::vector<std::string> notes;  // numerical notes (TENSOR_CORE, WINOGRAD, ...), launch shape
   std::int64_t workspace_bytes = 0;
+  /// Grid and block, or a library's means, where LaunchArgs::shape can change them; else "". Not recorded.
+  std::string shape{};
 };
 
 struct Variant {
@@ -58,6 +72,8 @@ struct Variant {
   std::function<std::string(const Problem&, Mode)> plan;
   /// "" if it can run, else the reason, as it will be shown beside `skipped`.
   std::function<std::string(const Problem&, DType in, DType out, Mode)> unsupported;
+  /// The same for LaunchArgs::layout = channels_last; unset: it takes no other layout.
+  std::function<std::string(const Problem&, DType in, DType out, Mode)> channels_last{};
   /// Runs once, asynchronously on the stream for CUDA variants; throws Error on failure.
   std::function<LaunchNotes(const LaunchArgs&)> launch;
 };

@@ -125,12 +125,12 @@ LaunchNotes launch_tile(const char* name, const Map& map, const LaunchArgs& args
     return launch_gather<Sum>(name, map, args);
   const std::int64_t tiles = tile_count<TM, TN>(map);
   if (tiles == 0) return {"nothing to do", {}, 0};
-  const dim3 grid = cuda::blocks_for(tiles, 1), block = (TM / RM) * (TN / RN);
+  const dim3 grid = cuda::blocks_for(args, tiles, 1), block = (TM / RM) * (TN / RN);
   cuda::launch(name, tile_kernel<Sum, Map, TM, TN, TK, RM, RN>, grid, block, 0,
                static_cast<cudaStream_t>(args.stream), map, static_cast<const float*>(args.a),
                static_cast<const float*>(args.b), static_cast<const float*>(args.bias),
                static_cast<float*>(args.out), tiles);
-  return {name, {cuda::describe_launch(grid, block)}, 0};
+  return cuda::shaped_notes(name, grid, block);
 }
 
 }  // namespace ulpscope

@@ -71,9 +71,13 @@ ConvGeometry geometry_of(const Problem& problem) {
   return g;
 }
 
-Shape packed_strides(const Shape& shape) {
+Shape packed_strides(const Shape& shape, Layout layout) {
   Shape strides(shape.size(), 1);
   for (std::size_t i = shape.size(); i-- > 1;) strides[i - 1] = strides[i] * shape[i];
+  if (layout == Layout::channels_last && shape.size() > 2) {
+    for (std::size_t i = 2; i < shape.size(); ++i) strides[i] *= shape[1];
+    strides[1] = 1;
+  }
   return strides;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "reference/layout.hpp"
 #include "reference/operators.hpp"
 
 namespace ulpscope::vendor {
@@ -29,8 +30,8 @@ bool is_convolution(const std::string& op);
 /// Throws Error where `problem` is no convolution or does not fit its operator.
 ConvGeometry geometry_of(const Problem& problem);
 
-/// Row-major strides of a dense tensor, in elements.
-Shape packed_strides(const Shape& shape);
+/// Strides of a dense tensor, in elements: row-major, or with the second axis innermost.
+Shape packed_strides(const Shape& shape, Layout layout = Layout::channels_first);
 
 /// Libraries index with 32 bits: how many images may go into one call so that no tensor passes 2^31-1
 /// elements. Calls are equal in size but for the last. All images where the direction sums over images, and

@@ -73,6 +73,7 @@ TEST(ConvGeometry, GemmIsRefused) {
 
 TEST(ConvGeometry, StridesAreRowMajor) {
   EXPECT_THAT(packed_strides({2, 3, 4, 5}), ElementsAre(60, 20, 5, 1));
+  EXPECT_THAT(packed_strides({2, 3, 4, 5}, Layout::channels_last), ElementsAre(60, 1, 15, 3));
 }
 
 TEST(ConvGeometry, LargeBatchesAreCutEvenlyBelow31Bits) {

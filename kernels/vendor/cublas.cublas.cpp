@@ -30,7 +30,7 @@ std::string cublas_unsupported(const Problem& problem, DType in, DType out, Mode
 
 LaunchNotes run_cublas(const LaunchArgs& args) {
   auto stream = static_cast<cudaStream_t>(args.stream);
-  const CublasSession& session = cublas_session(stream);
+  const CublasSession& session = cublas_session(stream, args.shape);
   const cublasComputeType_t compute = compute_type(args.in_dtype, args.mode);
   const cudaDataType_t in = cublas_type(args.in_dtype), out = cublas_type(args.out_dtype);
   const float one = 1, zero = 0;
@@ -48,7 +48,8 @@ LaunchNotes run_cublas(const LaunchArgs& args) {
   LaunchNotes notes;
   notes.engine = name_of(compute);
   notes.notes.push_back("cuBLAS " + cublas_state().version);
-  notes.workspace_bytes = static_cast<std::int64_t>(session.workspace_bytes);
+  notes.workspace_bytes = static_cast<std::int64_t>(workspace_of(session, args.shape));
+  notes.shape = shape_text(session, args.shape);
   if (args.problem->params.bias) {
     cuda::add_contraction_bias(args);
     notes.notes.push_back("bias added by a kernel of its own");

@@ -20,6 +20,7 @@ void fill(CublasApi& a, const SharedLibrary& blas, const SharedLibrary& lt) {
   blas.load(a.SetStream, "cublasSetStream_v2");
   blas.load(a.SetWorkspace, "cublasSetWorkspace_v2");
   blas.load(a.SetMathMode, "cublasSetMathMode");
+  blas.load(a.SetSmCountTarget, "cublasSetSmCountTarget");
   blas.load(a.SetPointerMode, "cublasSetPointerMode_v2");
   blas.load(a.GetProperty, "cublasGetProperty");
   blas.load(a.GetStatusName, "cublasGetStatusName");

@@ -11,6 +11,7 @@ struct CublasApi {
   decltype(&::cublasSetStream_v2) SetStream;
   decltype(&::cublasSetWorkspace_v2) SetWorkspace;
   decltype(&::cublasSetMathMode) SetMathMode;
+  decltype(&::cublasSetSmCountTarget) SetSmCountTarget;
   decltype(&::cublasSetPointerMode_v2) SetPointerMode;
   decltype(&::cublasGetProperty) GetProperty;
   decltype(&::cublasGetStatusName) GetStatusName;

@@ -14,7 +14,7 @@ std::string unsupported(const Problem&, DType in, DType out, Mode mode) {
 }
 
 LaunchNotes dot(const LaunchArgs& args) {
-  const CublasSession& session = cublas_session(static_cast<cudaStream_t>(args.stream));
+  const CublasSession& session = cublas_session(static_cast<cudaStream_t>(args.stream), args.shape);
   const cudaDataType_t type = cublas_type(args.in_dtype);
   // The result stays on the device: a host result would wait inside the call.
   check(cublas().SetPointerMode(session.handle, CUBLAS_POINTER_MODE_DEVICE), "cublasSetPointerMode");
@@ -23,7 +23,8 @@ LaunchNotes dot(const LaunchArgs& args) {
         "cublasDotEx");
   return {"cublasDotEx",
           {"cuBLAS " + cublas_state().version},
-          static_cast<std::int64_t>(session.workspace_bytes)};
+          static_cast<std::int64_t>(workspace_of(session, args.shape)),
+          shape_text(session, args.shape)};
 }
 
 const Register registered{{

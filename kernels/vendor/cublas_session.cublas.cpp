@@ -2,6 +2,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
+
 #include "kernels/support/device.hpp"
 #include "kernels/support/device_info.hpp"
 #include "kernels/vendor/engine_choice.hpp"
@@ -10,7 +12,19 @@
 
 namespace ulpscope::vendor {
 
-const CublasSession& cublas_session(cudaStream_t stream) {
+std::size_t workspace_of(const CublasSession& session, const LaunchShape& shape) {
+  return shape.workspace_bytes < 0
+             ? session.workspace_bytes
+             : std::min(session.workspace_bytes, static_cast<std::size_t>(shape.workspace_bytes));
+}
+
+std::string shape_text(const CublasSession& session, const LaunchShape& shape) {
+  return "workspace " + std::to_string(workspace_of(session, shape)) + ", " +
+         (shape.multiprocessors > 0 ? std::to_string(shape.multiprocessors) : std::string("all")) +
+         " multiprocessors";
+}
+
+const CublasSession& cublas_session(cudaStream_t stream, const LaunchShape& shape) {
   static const CublasSession session = [] {
     CublasSession s;
     check(cublas().Create(&s.handle), "cublasCreate");
@@ -20,8 +34,9 @@ const CublasSession& cublas_session(cudaStream_t stream) {
     return s;
   }();
   check(cublas().SetStream(session.handle, stream), "cublasSetStream");
-  check(cublas().SetWorkspace(session.handle, session.workspace, session.workspace_bytes),
+  check(cublas().SetWorkspace(session.handle, session.workspace, workspace_of(session, shape)),
         "cublasSetWorkspace");
+  check(cublas().SetSmCountTarget(session.handle, shape.multiprocessors), "cublasSetSmCountTarget");
   check(cublas().SetPointerMode(session.handle, CUBLAS_POINTER_MODE_HOST), "cublasSetPointerMode");
   return session;
 }

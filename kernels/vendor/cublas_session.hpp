@@ -15,8 +15,14 @@ struct CublasSession {
   std::size_t workspace_bytes = 0;
 };
 
-/// Bound to the stream (which resets the workspace, so it is set again).
-const CublasSession& cublas_session(cudaStream_t stream);
+/// Bound to the stream (which resets the workspace, so it is set again), with the workspace and the
+/// multiprocessors that `shape` leaves the library.
+const CublasSession& cublas_session(cudaStream_t stream, const LaunchShape& shape = {});
+
+/// Bytes of the workspace under `shape`.
+std::size_t workspace_of(const CublasSession& session, const LaunchShape& shape);
+/// "workspace 33554432, all multiprocessors": for LaunchNotes::shape.
+std::string shape_text(const CublasSession& session, const LaunchShape& shape);
 
 cudaDataType_t cublas_type(DType type);
 

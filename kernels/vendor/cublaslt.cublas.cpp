@@ -83,11 +83,10 @@ std::vector<std::string> numerical_notes(const cublasLtMatmulAlgo_t& algorithm) 
   return notes;
 }
 
-void choose(Pinned& p, const CublasSession& session, const CublasLtOptions& options) {
+void choose(Pinned& p, const CublasSession& session, std::uint64_t limit, const CublasLtOptions& options) {
   cublasLtMatmulPreference_t raw = nullptr;
   check(cublas().LtMatmulPreferenceCreate(&raw), "cublasLtMatmulPreferenceCreate");
   const Owned<cublasLtMatmulPreference_t> preference(raw, cublas().LtMatmulPreferenceDestroy);
-  const std::uint64_t limit = session.workspace_bytes;
   check(cublas().LtMatmulPreferenceSetAttribute(raw, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &limit,
                                                 sizeof limit),
         "setting the workspace limit");
@@ -112,10 +111,13 @@ void choose(Pinned& p, const CublasSession& session, const CublasLtOptions& opti
 }
 
 const Pinned& pinned_for(const Problem& problem, DType in, DType out, Mode mode,
-                         const CublasLtOptions& options, const CublasSession& session) {
+                         const CublasLtOptions& options, const CublasSession& session,
+                         const LaunchShape& shape = {}) {
+  const auto limit = static_cast<std::uint64_t>(workspace_of(session, shape));
   static std::map<std::string, Pinned> remembered;
   const std::string key = to_string(problem) + " " + ulpscope::name_of(in) + " " + ulpscope::name_of(out) +
-                          " " + to_string(mode) + (options.no_split ? " no split" : "");
+                          " " + to_string(mode) + (options.no_split ? " no split" : "") + " " +
+                          std::to_string(limit) + " " + std::to_string(shape.multiprocessors);
   const auto found = remembered.find(key);
   if (found != remembered.end()) return found->second;
   if (remembered.size() >= 256) remembered.clear();
@@ -130,13 +132,18 @@ const Pinned& pinned_for(const Problem& problem, DType in, DType out, Mode mode,
         "setting a transposition");
   check(cublas().LtMatmulDescSetAttribute(raw, CUBLASLT_MATMUL_DESC_TRANSB, &left, sizeof left),
         "setting a transposition");
+  const std::int32_t multiprocessors = shape.multiprocessors;
+  if (multiprocessors > 0)
+    check(cublas().LtMatmulDescSetAttribute(raw, CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, &multiprocessors,
+                                            sizeof multiprocessors),
+          "setting the number of multiprocessors");
   // Row-major k x n is column-major n x k.
   p.right = layout(in, g.transpose_right ? g.k : g.n, g.transpose_right ? g.n : g.k, g.ld_right(), g.batch,
                    g.stride_right);
   p.left = layout(in, g.transpose_left ? g.m : g.k, g.transpose_left ? g.k : g.m, g.ld_left(), g.batch,
                   g.stride_left);
   p.out = layout(out, g.n, g.m, g.n, g.batch, g.stride_out);
-  choose(p, session, options);
+  choose(p, session, limit, options);
   return remembered.emplace(key, std::move(p)).first->second;
 }
 
@@ -156,19 +163,21 @@ std::string cublaslt_unsupported(const Problem& problem, DType in, DType out, Mo
 
 LaunchNotes run_cublaslt(const LaunchArgs& args, const CublasLtOptions& options) {
   auto stream = static_cast<cudaStream_t>(args.stream);
-  const CublasSession& session = cublas_session(stream);
-  const Pinned& p = pinned_for(*args.problem, args.in_dtype, args.out_dtype, args.mode, options, session);
+  const CublasSession& session = cublas_session(stream, args.shape);
+  const Pinned& p =
+      pinned_for(*args.problem, args.in_dtype, args.out_dtype, args.mode, options, session, args.shape);
   if (!p.why.empty()) throw Error("cublasLt offers no algorithm: " + p.why);
   const float one = 1, zero = 0;
   check(cublas().LtMatmul(session.lt, p.operation.get(), &one, args.b, p.right.get(), args.a, p.left.get(),
                           &zero, args.out, p.out.get(), args.out, p.out.get(), &p.algorithm,
-                          session.workspace, session.workspace_bytes, stream),
+                          session.workspace, workspace_of(session, args.shape), stream),
         "cublasLtMatmul");
   LaunchNotes notes;
   notes.engine = p.description;
   notes.notes = numerical_notes(p.algorithm);
   notes.notes.push_back("cuBLAS " + cublas_state().version);
   notes.workspace_bytes = static_cast<std::int64_t>(p.workspace_bytes);
+  notes.shape = shape_text(session, args.shape);
   if (args.problem->params.bias) {
     cuda::add_contraction_bias(args);
     notes.notes.push_back("bias added by a kernel of its own");

@@ -25,7 +25,8 @@ std::string key_of(const ConvGeometry& g, const EngineRequest& r) {
   for (const Shape* shape : {&g.x, &g.w, &g.y, &g.stride, &g.padding, &g.dilation})
     key += " " + ulpscope::to_string(*shape);
   return key + " " + name_of(r.in) + " " + name_of(r.out) + " " + ulpscope::to_string(r.mode) + " " +
-         to_string(r.family) + " " + std::to_string(r.engine);
+         to_string(r.family) + " " + std::to_string(r.engine) +
+         (r.layout == Layout::channels_last ? " nhwc " : " nchw ") + std::to_string(r.workspace_limit);
 }
 
 // Building asks the heuristics and may compile: milliseconds to seconds. The second, timed launch of a
@@ -58,7 +59,7 @@ const void* advanced(const void* base, const Shape& shape, std::int64_t images, 
 }  // namespace
 
 std::string cudnn_unsupported(const Problem& problem, DType in, DType out, Mode mode,
-                              const CudnnOptions& options) {
+                              const CudnnOptions& options, Layout layout) {
   if (!device_info().available) return device_info().reason;
   if (!cudnn_state().missing.empty()) return cudnn_state().missing;
   if (std::string why = mode_mismatch(in, out, mode); !why.empty()) return why;
@@ -71,7 +72,7 @@ std::string cudnn_unsupported(const Problem& problem, DType in, DType out, Mode 
     if (geometry.direction == Direction::backward_filter &&
         std::max(elements(geometry.x), elements(geometry.y)) > 0x7fffffff)
       return "the sum runs over more than 2^31-1 elements, cuDNN's limit";
-    const EngineRequest request{in, out, mode, options.family, options.engine};
+    const EngineRequest request{in, out, mode, options.family, options.engine, layout};
     for (const auto& [from, count] : pieces_of(geometry))
       if (const Choice& c = choice_for(geometry.with_images(count), request); !c.plan)
         return "cuDNN " + cudnn_state().version + ": " + c.why;
@@ -83,7 +84,13 @@ std::string cudnn_unsupported(const Problem& problem, DType in, DType out, Mode 
 
 LaunchNotes run_cudnn(const LaunchArgs& args, const CudnnOptions& options) {
   const ConvGeometry geometry = geometry_of(*args.problem);
-  const EngineRequest request{args.in_dtype, args.out_dtype, args.mode, options.family, options.engine};
+  const EngineRequest request{args.in_dtype,
+                              args.out_dtype,
+                              args.mode,
+                              options.family,
+                              options.engine,
+                              args.layout,
+                              args.shape.workspace_bytes};
   auto stream = static_cast<cudaStream_t>(args.stream);
   LaunchNotes notes;
   const auto pieces = pieces_of(geometry);
@@ -112,6 +119,9 @@ LaunchNotes run_cudnn(const LaunchArgs& args, const CudnnOptions& options) {
     notes.engine = "engine " + std::to_string(plan.engine) + " (" + plan.origin + ")";
     notes.notes = plan.notes.names();
     notes.workspace_bytes = plan.workspace_bytes;
+    notes.shape = args.shape.workspace_bytes < 0
+                      ? std::string("any workspace")
+                      : "workspace up to " + std::to_string(args.shape.workspace_bytes);
   }
   notes.notes.push_back(std::string("cuDNN ") + cudnn_state().version + " " + to_string(geometry.direction));
   if (pieces.size() > 1)
@@ -148,6 +158,9 @@ Variant backend_variant(const char* name, const char* summary, EngineFamily fami
   v.plan = [](const Problem&, Mode) { return std::string(); };
   v.unsupported = [family](const Problem& p, DType in, DType out, Mode mode) {
     return cudnn_unsupported(p, in, out, mode, {family});
+  };
+  v.channels_last = [family](const Problem& p, DType in, DType out, Mode mode) {
+    return cudnn_unsupported(p, in, out, mode, {family}, Layout::channels_last);
   };
   v.launch = [family](const LaunchArgs& args) { return run_cudnn(args, {family}); };
   return v;

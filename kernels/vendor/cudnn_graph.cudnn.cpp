@@ -26,13 +26,13 @@ struct Graph {
   Descriptor graph{CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR};
 };
 
-Descriptor tensor(std::int64_t id, const Shape& shape, DType type) {
+Descriptor tensor(std::int64_t id, const Shape& shape, DType type, Layout layout) {
   Descriptor t(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
   t.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, id)
       .set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, cudnn_type(type))
       .set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, std::int64_t{16})
       .set(CUDNN_ATTR_TENSOR_DIMENSIONS, shape)
-      .set(CUDNN_ATTR_TENSOR_STRIDES, packed_strides(shape));
+      .set(CUDNN_ATTR_TENSOR_STRIDES, packed_strides(shape, layout));
   check(t.finalize(), "describing a tensor");
   return t;
 }
@@ -73,14 +73,14 @@ OperationNames names_of(Direction direction) {
 }
 
 // Null and a reason if the library does not take the graph.
-std::unique_ptr<Graph> graph_of(const ConvGeometry& g, DType in, DType out, std::string& why) {
+std::unique_ptr<Graph> graph_of(const ConvGeometry& g, DType in, DType out, Layout layout, std::string& why) {
   auto result = std::make_unique<Graph>();
   const OperationNames names = names_of(g.direction);
   // The tensor that the direction computes has the output's type.
   auto type_of = [&](Direction computed) { return g.direction == computed ? out : in; };
-  Descriptor x = tensor(kX, g.x, type_of(Direction::backward_data));
-  Descriptor w = tensor(kW, g.w, type_of(Direction::backward_filter));
-  Descriptor y = tensor(kY, g.y, type_of(Direction::forward));
+  Descriptor x = tensor(kX, g.x, type_of(Direction::backward_data), layout);
+  Descriptor w = tensor(kW, g.w, type_of(Direction::backward_filter), layout);
+  Descriptor y = tensor(kY, g.y, type_of(Direction::forward), layout);
 
   Descriptor conv(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
   conv.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT)
@@ -267,9 +267,10 @@ cudnnDataType_t cudnn_type(DType type) {
 
 std::shared_ptr<const ConvPlan> build_plan(const ConvGeometry& geometry, const EngineRequest& request,
                                            std::string& why) {
-  std::shared_ptr<const Graph> graph = graph_of(geometry, request.in, request.out, why);
+  std::shared_ptr<const Graph> graph = graph_of(geometry, request.in, request.out, request.layout, why);
   if (!graph) return nullptr;
-  const std::int64_t limit = workspace_limit();
+  std::int64_t limit = workspace_limit();
+  if (request.workspace_limit >= 0) limit = std::min(limit, request.workspace_limit);
   struct Source {
     cudnnBackendHeurMode_t mode;
     const char* name;
@@ -296,7 +297,7 @@ std::shared_ptr<const ConvPlan> build_plan(const ConvGeometry& geometry, const E
 
 std::vector<EngineInfo> list_engines(const ConvGeometry& geometry, DType in, DType out) {
   std::string why;
-  const std::shared_ptr<const Graph> graph = graph_of(geometry, in, out, why);
+  const std::shared_ptr<const Graph> graph = graph_of(geometry, in, out, Layout::channels_first, why);
   if (!graph) throw Error("cuDNN does not take this convolution: " + why);
   std::vector<EngineInfo> list;
   for (std::int64_t i = 0, count = engine_count(*graph); i < count; ++i) {

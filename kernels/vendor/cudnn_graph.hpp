@@ -18,12 +18,15 @@ cudnnHandle_t cudnn_handle();
 
 cudnnDataType_t cudnn_type(DType type);
 
-/// What to look for. engine >= 0 pins one engine by its global number.
+/// What to look for. engine >= 0 pins one engine by its global number; workspace_limit >= 0 admits no engine
+/// that wants more bytes.
 struct EngineRequest {
   DType in = DType::f32, out = DType::f32;
   Mode mode = Mode::fp32;
   EngineFamily family = EngineFamily::direct;
   std::int64_t engine = -1;
+  Layout layout = Layout::channels_first;
+  std::int64_t workspace_limit = -1;
 };
 
 /// A convolution bound to an engine, ready to run.

@@ -15,7 +15,7 @@ struct CudnnOptions {
   std::int64_t engine = -1;
 };
 std::string cudnn_unsupported(const Problem& problem, DType in, DType out, Mode mode,
-                              const CudnnOptions& options = {});
+                              const CudnnOptions& options = {}, Layout layout = Layout::channels_first);
 LaunchNotes run_cudnn(const LaunchArgs& args, const CudnnOptions& options = {});
 
 /// One line per engine that cuDNN has for a convolution: number, notes, workspace, or why it cannot be used.

@@ -4,7 +4,7 @@
 
 namespace ulpscope::vendor {
 
-std::string cudnn_unsupported(const Problem&, DType, DType, Mode, const CudnnOptions&) {
+std::string cudnn_unsupported(const Problem&, DType, DType, Mode, const CudnnOptions&, Layout) {
   return cudnn_state().missing;
 }
 LaunchNotes run_cudnn(const LaunchArgs&, const CudnnOptions&) {
