@@ -294,14 +294,23 @@ void expect_found(const Bench& t, const std::vector<Planted>& all, Confusion& co
   }
 }
 
+// As many outputs per channel as it takes to solve for its weights, and few channels.
 std::vector<Bench> benches() {
-  return {bench("conv_transpose1d", {1, 12, 90}, {12, 8, 5}, 3, 0),
-          bench("conv2d", {1, 12, 14, 13}, {8, 12, 3, 3}, 1, 1), bench("gemm", {69, 40}, {40, 30}, 1, 0)};
+  return {bench("conv_transpose1d", {1, 12, 90}, {12, 5, 5}, 3, 0),
+          bench("conv2d", {1, 12, 14, 13}, {5, 12, 3, 3}, 1, 1), bench("gemm", {69, 40}, {40, 18}, 1, 0)};
 }
 
 std::vector<Bench> grouped() {
-  return {bench("conv_transpose1d", {1, 12, 90}, {12, 3, 5}, 3, 0, 3),
-          bench("conv2d", {1, 12, 14, 13}, {8, 6, 3, 3}, 1, 1, 2)};
+  return {bench("conv_transpose1d", {1, 12, 90}, {12, 2, 5}, 3, 0, 3),
+          bench("conv2d", {1, 12, 14, 13}, {4, 6, 3, 3}, 1, 1, 2)};
+}
+
+// The same sums, fewer of them: a correct kernel is as correct in each.
+std::vector<Bench> small() {
+  return {bench("conv_transpose1d", {1, 12, 30}, {12, 4, 5}, 3, 0),
+          bench("conv2d", {1, 12, 7, 9}, {4, 12, 3, 3}, 1, 1), bench("gemm", {23, 40}, {40, 14}, 1, 0),
+          bench("conv_transpose1d", {1, 12, 30}, {12, 2, 5}, 3, 0, 3),
+          bench("conv2d", {1, 12, 7, 9}, {4, 6, 3, 3}, 1, 1, 2)};
 }
 
 TEST(Mistakes, PlantedOnesAreAllFound) {
@@ -337,10 +346,10 @@ TEST(Mistakes, AStaleOutputIsNamed) {
 
 TEST(Mistakes, OneWrongElementIsFoundWithItsIndex) {
   const Bench t = benches()[1];
-  const Tensor y = with_output(t, [](float* out, std::int64_t) { out[1234] += 1.0f; });
+  const Tensor y = with_output(t, [](float* out, std::int64_t) { out[834] += 1.0f; });
   const SideReport s = explained(t, y);
   EXPECT_FALSE(passes(s.verdict));
-  EXPECT_EQ(s.error.max_abs_index, 1234);
+  EXPECT_EQ(s.error.max_abs_index, 834);
   EXPECT_NE(s.why.find("one output"), std::string::npos) << s.why;
 }
 
@@ -361,8 +370,7 @@ bool correct_kernel(const Plan& p) {
 }
 
 TEST(Mistakes, NoCorrectKernelIsCalledStructural) {
-  std::vector<Bench> all = benches();
-  for (Bench& t : grouped()) all.push_back(std::move(t));
+  const std::vector<Bench> all = small();
   Confusion confusion;
   testing::RandomPlans random(41);
   int kernels = 0;
