@@ -17,15 +17,26 @@ std::string first_at(std::int64_t index) {
 }
 
 Judgement out_of_bounds(const Measurement& m) {
+  // Outputs are poisoned with NaN, and no rounding makes one: `explain` names the same mistake.
+  if (m.nan_beyond > 0 && m.nan_beyond == m.beyond_bound)
+    return {Verdict::structural,
+            count_of(m.nan_beyond, m.outputs) +
+                " are NaN where the exact result is a number, all others keep their bound: never written, or "
+                "an invalid operation",
+            false};
   if (m.nonfinite_mismatch > 0 && m.headroom <= 1)
     return {Verdict::violated,
             count_of(m.nonfinite_mismatch, m.outputs) +
                 " are NaN or infinite where the exact result is not, or the reverse",
             false};
-  return {Verdict::violated,
-          fmt::format("{} lie outside their bound, the worst by a factor of {:.3g}",
-                      count_of(m.beyond_bound, m.outputs), m.headroom),
-          false};
+  std::string reason = fmt::format("{} lie outside their bound, the worst by a factor of {:.3g}",
+                                   count_of(m.beyond_bound, m.outputs), m.headroom);
+  if (m.flushed_beyond > 0)
+    reason +=
+        m.flushed_beyond == m.beyond_bound
+            ? "; all of them are zeros where the exact result is subnormal: it flushes subnormals to zero"
+            : fmt::format("; {} of them are zeros where the exact result is subnormal", m.flushed_beyond);
+  return {Verdict::violated, reason, false};
 }
 
 }  // namespace
@@ -46,7 +57,7 @@ Judgement judge(const Evidence& e) {
   if (!e.guards_intact)
     return {Verdict::violated, "it wrote outside its output: guard bytes beside it changed", false};
   if (e.unwritten > 0)
-    return {Verdict::violated,
+    return {Verdict::structural,
             count_of(e.unwritten, e.outputs) + " were never written" + first_at(e.first_unwritten), false};
   if (e.differing > 0) {
     // Each run within its bound: the two are apart by at most the sum of the bounds.

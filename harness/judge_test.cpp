@@ -40,7 +40,23 @@ TEST(Judge, EveryKindOfEvidenceHasItsVerdict) {
        Verdict::violated, "factor of 7"},
       {"nan", [](Evidence& e) { e.measured->beyond_bound = e.measured->nonfinite_mismatch = 2; },
        Verdict::violated, "NaN or infinite"},
-      {"unwritten", [](Evidence& e) { e.unwritten = 3, e.first_unwritten = 97; }, Verdict::violated,
+      {"nan_alone",
+       [](Evidence& e) {
+         e.measured->beyond_bound = e.measured->nonfinite_mismatch = e.measured->nan_beyond = 1;
+       },
+       Verdict::structural, "1 of 100 outputs are NaN"},
+      {"nan_among_errors",
+       [](Evidence& e) {
+         e.measured->nonfinite_mismatch = e.measured->nan_beyond = 1, e.measured->beyond_bound = 2;
+         e.measured->headroom = 7;
+       },
+       Verdict::violated, "factor of 7"},
+      {"flushed",
+       [](Evidence& e) {
+         e.measured->beyond_bound = e.measured->flushed_beyond = 3, e.measured->headroom = 7;
+       },
+       Verdict::violated, "flushes subnormals to zero"},
+      {"unwritten", [](Evidence& e) { e.unwritten = 3, e.first_unwritten = 97; }, Verdict::structural,
        "index 97"},
       {"guards", [](Evidence& e) { e.guards_intact = false; }, Verdict::violated, "outside its output"},
       {"differs", [](Evidence& e) { e.differing = 1, e.first_differing = 5; }, Verdict::nondeterministic,

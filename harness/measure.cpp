@@ -175,6 +175,14 @@ void Measurer::add_sums(const BlockInput& block, const BlockScan& scan) {
   }
 }
 
+// Beyond their bound because a kernel takes subnormal numbers for zero (-ftz=true, atomics).
+void Measurer::count_flushed(const BlockInput& block, const BlockDetail& d) {
+  for (int i = 0; i < block.n; ++i)
+    counts_.flushed_beyond += block.candidate[i] == 0 && std::fabs(block.value[i]) < scale_.min_normal &&
+                              block.magnitude[i] < scale_.overflow_s &&
+                              d.error[i] > scale_.per_s * block.magnitude[i] + scale_.absolute;
+}
+
 // The block may raise a maximum or pass its bound: all that scan_block left out.
 void Measurer::look_again(std::int64_t begin, const BlockInput& block) {
   BlockDetail d;
@@ -183,6 +191,7 @@ void Measurer::look_again(std::int64_t begin, const BlockInput& block) {
   if (has_bound_) {
     counts_.headroom = std::max(counts_.headroom, d.max_headroom);
     counts_.beyond_bound += d.beyond_bound;
+    if (d.beyond_bound > 0) count_flushed(block, d);
     counts_.unbounded += d.unbounded;
   }
   strata_.raise(begin, block.n, d.error, d.scaled);
@@ -229,6 +238,7 @@ void Measurer::add_nonfinite(const BlockInput& block, int i) {
     const bool claimed = s < scale_.overflow_s || !std::isfinite(r);
     counts_.unbounded += !claimed;
     counts_.beyond_bound += mismatch && claimed;
+    counts_.nan_beyond += mismatch && claimed && std::isnan(c);
   }
   if (setup_.tolerance) counts_.violations += !(std::fabs(c - r) <= scale_.atol + scale_.rtol * std::fabs(r));
 }
@@ -243,6 +253,8 @@ void Measurer::merge(const Measurer& other) {
   m.zero_sign_mismatch += o.zero_sign_mismatch;
   m.equal_bits += o.equal_bits;
   m.beyond_bound += o.beyond_bound;
+  m.nan_beyond += o.nan_beyond;
+  m.flushed_beyond += o.flushed_beyond;
   m.unbounded += o.unbounded;
   m.violations += o.violations;
   m.max_ulp = std::max(m.max_ulp, o.max_ulp);

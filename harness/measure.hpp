@@ -31,13 +31,15 @@ struct Measurement {
   double max_abs = 0, mean_abs = 0, mean_signed = 0;
   std::int64_t max_abs_index = -1;  // smallest index where it is reached; -1 where there is no error
   double max_ulp = 0, p50_ulp = 0, p99_ulp = 0, p999_ulp = 0;
-  double max_scaled = 0;          // may be infinite (S = 0 and result not 0)
-  double bound = 0;               // largest per-output bound
-  double headroom = 0;            // max of |error| / bound: above 1 violates
-  std::int64_t beyond_bound = 0;  // outputs outside their bound, wrong kinds of NaN and infinity included
-  std::int64_t unbounded = 0;     // outputs for which overflow cannot be excluded: nothing is claimed of them
-  std::int64_t violations = 0;    // of atol/rtol, both 0 if not given
-  struct Worst {                  // the element with the largest scaled error
+  double max_scaled = 0;            // may be infinite (S = 0 and result not 0)
+  double bound = 0;                 // largest per-output bound
+  double headroom = 0;              // max of |error| / bound: above 1 violates
+  std::int64_t beyond_bound = 0;    // outputs outside their bound, wrong kinds of NaN and infinity included
+  std::int64_t nan_beyond = 0;      // ... of them, NaN where the exact result is none
+  std::int64_t flushed_beyond = 0;  // ... of them, zeros where the exact result is a subnormal number
+  std::int64_t unbounded = 0;   // outputs for which overflow cannot be excluded: nothing is claimed of them
+  std::int64_t violations = 0;  // of atol/rtol, both 0 if not given
+  struct Worst {                // the element with the largest scaled error
     std::int64_t index = -1;
     std::vector<std::int64_t> coordinates;
     double candidate = 0, exact = 0, error = 0, ulp = 0, magnitude = 0, condition = 0;
@@ -104,6 +106,7 @@ class Measurer {
   void add_sums(const BlockInput& block, const BlockScan& scan);
   void look_again(std::int64_t begin, const BlockInput& block);
   void add_nonfinite(const BlockInput& block, int i);
+  void count_flushed(const BlockInput& block, const BlockDetail& d);
 };
 
 /// Candidate against another result of the same outputs: error = candidate - reference, both taken as they

@@ -115,7 +115,7 @@ TEST(Run, EachPlantedMistakeGetsItsVerdict) {
   };
   for (const Expectation& e :
        {Expectation{"good", "explained", "same bits", "fp32"},
-        {"lost_tail", "violated", "1 of 391 outputs were never written, the first at index 390", ""},
+        {"lost_tail", "structural", "1 of 391 outputs were never written, the first at index 390", ""},
         {"writes_outside", "violated", "outside its output", ""},
         {"one_wrong", "violated", "1 of 391 outputs lie outside", ""},
         {"throws", "error", "out of device memory: planted", ""},

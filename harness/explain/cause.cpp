@@ -84,6 +84,13 @@ std::string cause_of(const SideReport& c, const SideReport* r, std::string& why)
     if (exact) why = "the candidate shortened its operands to " + operands_words(c);
     return of_c < of_r ? "candidate_precision" : "reference_precision";
   }
+  const std::string flushed_c = c.flushes, flushed_r = r ? r->flushes : "";
+  if (c.plan && flushed_c != flushed_r && (exact || r->plan)) {
+    const bool is_c = !flushed_c.empty();
+    why = fmt::format("the same operands; the {} flushes subnormal {} to zero",
+                      is_c ? "candidate" : "reference", is_c ? flushed_c : flushed_r);
+    return "accumulator";
+  }
   if (exact && c.plan) {
     why = "full operands; the accumulator's roundings are all that is left: `" + *c.plan + "`";
     return "accumulator";

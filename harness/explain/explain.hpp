@@ -67,7 +67,8 @@ struct SideReport {
   std::string operands = "unknown", operands_input = "unknown", operands_weight = "unknown";
   std::vector<std::string> operands_fit;
   std::vector<std::string> input_fit, weight_fit;
-  std::string parts;  // operands carried in several short parts: that stage of a plan; else ""
+  std::string flushes;  // "results": subnormal ones count as zero where `plan` is replayed; else ""
+  std::string parts;    // operands carried in several short parts: that stage of a plan; else ""
   std::optional<Mistake> mistake;
   std::int64_t candidates_tried = 0;
   bool inputs_suffice = true;  // false: no rounding of the given operands accounts for every output

@@ -350,7 +350,8 @@ class Finder {
   }
 
   std::optional<Mistake> weights() const {
-    const auto fit = fit_weights(s_, bad_);
+    auto fit = fit_weights(s_, bad_);
+    if (!fit) fit = rounded_by_residuals(s_);
     if (!fit) return {};
     Mistake m = named(fit->name, fit->what, fit->evidence);
     m.other_inputs = fit->rounded || (fit->all_differ && region_.outputs * 10 >= region_.of * 9);

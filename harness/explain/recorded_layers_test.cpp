@@ -125,6 +125,12 @@ TEST(RecordedLayers, WeightsRoundedBeforeTheDumpAreOtherInputs) {
   ASSERT_FALSE(j["candidate"]["mistake"].is_null());
   EXPECT_EQ(j["candidate"]["mistake"]["name"], "rounded_weights");
   EXPECT_NE(j["summary"].get<std::string>().find("rounded to bf16"), std::string::npos) << j["summary"];
+  // Too few rows to solve for a weight: told by what is left over.
+  const nlohmann::json few =
+      ask(kLinear, "", "_bf16", {"--candidate", kLinear.array("y_fp32"), "--seconds", "0"});
+  EXPECT_EQ(few["cause"], "inputs_differ") << few["summary"];
+  ASSERT_FALSE(few["candidate"]["mistake"].is_null());
+  EXPECT_EQ(few["candidate"]["mistake"]["name"], "rounded_weights");
 }
 
 }  // namespace

@@ -61,6 +61,7 @@ nlohmann::json json_of(const SideReport& s) {
                    {"worst", nullptr}};
   if (s.plan) j["plan"] = *s.plan;
   if (!s.family.empty()) j["family"] = s.family;
+  if (!s.flushes.empty()) j["flushes_subnormal"] = s.flushes;
   if (!s.unordered_plan.empty()) j["unordered_plan"] = s.unordered_plan;
   if (!s.plan && !s.best_plan.empty()) j["closest_plan"] = s.best_plan;
   if (s.mistake) {

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "harness/bound.hpp"
+#include "harness/explain/flushed.hpp"
 #include "harness/explain/side_plans.hpp"
 #include "harness/explain/split_operands.hpp"
 #include "reference/error.hpp"
@@ -68,13 +69,20 @@ class Side {
     options.seconds = request_.seconds;
     options.threads = request_.threads;
     options.hints = side_.hints;
-    found_ = search_plans(c_, operands_, y, options);
+    tipped_ = tipped_only(c_, y, truth_);
+    found_ = search_plans(c_, operands_, y, tipped_, options);
+    if (found_.plans.empty())
+      if (auto flushed = flushed_plans(c_, operands_, y, truth_, options)) {
+        found_ = std::move(flushed->found);
+        r_.flushes = flushed->what;
+      }
     r_.candidates_tried = found_.candidates;
     r_.plans = found_.plans;
     r_.best_plan = found_.best_plan;
     r_.bit_identical = found_.plans.empty() ? found_.best_share : 1;
     if (found_.plans.empty()) {
-      if (in_some_order()) r_.unordered_plan = found_.unordered_plan;
+      if (some_order_gives(found_.unordered_plan, c_, operands_, y))
+        r_.unordered_plan = found_.unordered_plan;
       return;
     }
     r_.plan = admitted_first();
@@ -83,20 +91,6 @@ class Side {
       r_.family = found_.rounded_exact_fits
                       ? "so does the correctly rounded exact result: these outputs cannot tell plans apart"
                       : fmt::format("{} plans of those tried give every bit", found_.plans.size());
-  }
-
-  // The search looked at a few outputs only.
-  bool in_some_order() const {
-    if (found_.unordered_plan.empty()) return false;
-    const auto plan = parse_plan(found_.unordered_plan);
-    const std::int64_t n = std::min<std::int64_t>(n_, 2048);
-    for (std::int64_t i = 0; i < n; ++i) {
-      const std::int64_t o = i * (n_ / n) + (n == n_ ? 0 : (i * 7919) % (n_ / n));
-      if (!reachable(*plan, c_, operands_, o,
-                     static_cast<std::uint32_t>(side_.dump->output.view().bits_at(o))))
-        return false;
-    }
-    return true;
   }
 
   // Where several plans fit, one that the mode admits.
@@ -148,7 +142,8 @@ class Side {
         l.mean += e;
         const double unit = 0x1p-24 * s[i] / divisor;
         if (unit > 0) l.rms += (e / unit) * (e / unit);
-        outside = e > admissible_error(c_.terms(), s[i] / divisor, value[i], truth_.out);
+        outside = e > admissible_error(c_.terms(), s[i] / divisor, value[i], truth_.out) &&
+                  !flushed_to_zero(y, value[i]);
         ++finite;
       }
       l.beyond += outside;
@@ -205,7 +200,8 @@ class Side {
         bool fit = false;
         for (const Pair& q : of_plans)
           fit = fit || (same_data(operands_.a, p.a, q.a) && same_data(operands_.b, p.b, q.b));
-        // 16-bit results: the rounded exact sum of such operands is all that shows.
+        // 16-bit results: the rounded exact sum of such operands is all that shows, but where it was tipped.
+        fit = fit || (tipped_ && p.a == Format::fp32 && p.b == Format::fp32);
         if (!fit && truth_.out != DType::f32) fit = left_over(p, n_).equal == 1;
         if (fit) fits.push_back(p);
       }
@@ -340,7 +336,8 @@ class Side {
     plan.equal_share = r_.bit_identical;
     plan.status = r_.plan ? RungStatus::confirmed : RungStatus::excluded;
     plan.note =
-        r_.plan ? "replayed: " + *r_.plan
+        r_.plan ? "replayed: " + *r_.plan +
+                      (r_.flushes.empty() ? "" : ", subnormal " + r_.flushes + " flushed to zero")
         : !r_.unordered_plan.empty()
             ? "atomics: every output looked at is this, its parts added in some order: " + r_.unordered_plan
             : fmt::format("none of {} plans gives every bit{}", r_.candidates_tried,
@@ -374,7 +371,10 @@ class Side {
           !data_is_short())
         set(Verdict::violated, why + ": " + *r_.plan);
       else
-        set(Verdict::explained, "replaying `" + *r_.plan + "` gives every bit");
+        set(Verdict::explained,
+            "replaying `" + *r_.plan + "`" +
+                (r_.flushes.empty() ? "" : " with subnormal " + r_.flushes + " flushed to zero") +
+                " gives every bit");
     } else if (m.beyond_bound > 0) {
       set(r_.inputs_suffice || widest_ || side_.mode ? Verdict::violated : Verdict::unexplained,
           fmt::format("{} outputs lie beyond the {} ({}{})", m.beyond_bound,
@@ -382,7 +382,11 @@ class Side {
                       m.beyond_bound == m.nonfinite_mismatch
                           ? "NaN or infinite where the truth is not, or the reverse"
                           : fmt::format("{:.3g} times at worst", m.headroom),
-                      where_.outputs ? "; " + where_.words : ""));
+                      where_.outputs          ? "; " + where_.words
+                      : m.flushed_beyond == 0 ? ""
+                      : m.flushed_beyond == m.beyond_bound
+                          ? "; all are zeros where the truth is subnormal: it flushes subnormals to zero"
+                          : fmt::format("; {} are zeros where the truth is subnormal", m.flushed_beyond)));
     } else if (!r_.unordered_plan.empty()) {
       set(Verdict::bounded,
           fmt::format(
@@ -424,7 +428,7 @@ class Side {
   std::vector<std::pair<Pair, Left>> tried_;
   std::vector<Rung> ladder_;
   std::size_t best_ = 0;
-  bool widest_ = false;
+  bool widest_ = false, tipped_ = false;
   std::optional<std::string> split_;  // operands in several parts, as a plan's first stage
   Region where_;
 };

@@ -80,21 +80,25 @@ std::optional<Solved> solve(const Suspect& s, const std::vector<std::int64_t>& o
   return r;
 }
 
+constexpr struct {
+  OperandFormat format;
+  DType type;
+} kShort[] = {{OperandFormat::bf16, DType::bf16}, {OperandFormat::fp16, DType::f16}};
+
+bool all_of_format(const Operands& operands, OperandFormat format) {
+  for (std::int64_t i = 0; i < operands.b.size(); ++i) {
+    const auto w = static_cast<float>(operands.b.at(i));
+    if (shorten(format, w) != w) return false;
+  }
+  return true;
+}
+
 // A module that was converted in place (`m.bfloat16()`) before its weights were dumped: the ones given are
 // numbers of a short format, the ones used are not, and lie within half a step of them. Only outputs that are
 // exact but for fp32 roundings tell such small changes from noise.
 std::optional<WeightsFit> rounded_before_dump(const Suspect& s, const std::vector<Solved>& channels) {
-  const struct {
-    OperandFormat format;
-    DType type;
-  } kShort[] = {{OperandFormat::bf16, DType::bf16}, {OperandFormat::fp16, DType::f16}};
   for (const auto& [format, type] : kShort) {
-    bool all_short = true;
-    for (std::int64_t i = 0; i < s.operands->b.size() && all_short; ++i) {
-      const auto w = static_cast<float>(s.operands->b.at(i));
-      all_short = shorten(format, w) == w;
-    }
-    if (!all_short) continue;
+    if (!all_of_format(*s.operands, format)) continue;
     std::size_t elements = 0, within = 0, differ = 0;
     double residual = 0;
     for (const Solved& solved : channels) {
@@ -125,6 +129,51 @@ std::optional<WeightsFit> rounded_before_dump(const Suspect& s, const std::vecto
 }
 
 }  // namespace
+
+std::optional<WeightsFit> rounded_by_residuals(const Suspect& s) {
+  const Contraction& c = *s.c;
+  constexpr std::int64_t kFewest = 128;  // the mean square of so many scatters by an eighth
+  if (c.b_is_ones || s.out != DType::f32 || c.outputs() < kFewest) return {};
+  for (const auto& [format, type] : kShort) {
+    if (!all_of_format(*s.operands, format)) continue;
+    double squares = 0, largest = 0;
+    std::int64_t counted = 0;
+    bool within = true;
+    for (std::int64_t o = 0; o < c.outputs() && within; ++o) {
+      double variance = 0, most = 0;
+      for_each_term(c, o, [&](std::int64_t ia, std::int64_t ib, std::int64_t) {
+        const double w = s.operands->b.at(ib);
+        const double half = 0.5 * ulp_at(type, w == 0 ? 1e-300 : w) * std::abs(s.operands->a.at(ia));
+        variance += half * half / 3;  // uniform within half a step
+        most += half;
+      });
+      const auto i = static_cast<std::size_t>(o);
+      const double off = std::abs(s.seen[i] - s.value[i]) * std::abs(c.divisor);
+      const double noise = admissible_error(c.terms(), s.magnitude[i], s.value[i], s.out);
+      within = std::isfinite(off) && off <= most + noise && off <= 6 * std::sqrt(variance) + noise;
+      if (variance == 0) continue;
+      squares += off * off / variance;
+      largest = std::max(largest, off / std::sqrt(variance));
+      ++counted;
+    }
+    if (!within || counted < kFewest) continue;
+    const double mean = squares / static_cast<double>(counted);
+    if (mean < 0.7 || mean > 1.4) continue;
+    WeightsFit fit;
+    fit.name = "rounded_weights";
+    fit.rounded = true;
+    fit.what = fmt::format(
+        "the weights given look like the ones used, rounded to {}: dumped after the module was converted in "
+        "place",
+        name_of(type));
+    fit.evidence = fmt::format(
+        "every weight given is a {} number, and what {} outputs leave over is what rounding to nearest takes "
+        "from weights: {:.3g} times its mean square, at most {:.2g} standard deviations",
+        name_of(type), counted, mean, largest);
+    return fit;
+  }
+  return {};
+}
 
 std::optional<WeightsFit> fit_weights(const Suspect& s, const std::vector<std::int64_t>& bad) {
   const Contraction& c = *s.c;

@@ -15,6 +15,11 @@ struct WeightsFit {
   bool rounded = false;     // the ones given are the ones used, in a shorter format
 };
 
+/// Too few equations to solve: whether what the outputs leave over is, output by output and in its mean
+/// square, what weights leave that were rounded to the ones given (a module converted in place before the
+/// dump).
+std::optional<WeightsFit> rounded_by_residuals(const Suspect& s);
+
 /// Empty if there are too few equations, or no weights account for the outputs.
 std::optional<WeightsFit> fit_weights(const Suspect& s, const std::vector<std::int64_t>& bad);
 
