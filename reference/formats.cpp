@@ -1,5 +1,6 @@
 #include "reference/formats.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -77,29 +78,35 @@ std::uint64_t round_to_bits(DType type, double x) {
   return sign | (magnitude > exponent_ones ? exponent_ones : magnitude);
 }
 
+// Every narrow format is within fp32, whose own bits the processor reads; halves by a multiplication that is
+// exact and turns their subnormals into normal numbers.
 double value_of_bits(DType type, std::uint64_t bits) {
-  if (type == DType::f64) return std::bit_cast<double>(bits);
-  const FormatInfo& f = info(type);
-  const int stored = significand_bits(f);
-  const bool negative = bits >> (8 * f.bytes - 1) & 1;
-  const auto biased = static_cast<int>(bits >> stored & ((1u << exponent_bits(f)) - 1));
-  const std::uint64_t fraction = bits & ((std::uint64_t{1} << stored) - 1);
-  double magnitude;
-  if (biased == (1 << exponent_bits(f)) - 1) {
-    magnitude = fraction ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity();
-  } else if (biased == 0) {
-    magnitude = std::ldexp(static_cast<double>(fraction), f.emin - stored);
-  } else {
-    magnitude =
-        std::ldexp(static_cast<double>(fraction | std::uint64_t{1} << stored), biased - 1 + f.emin - stored);
+  switch (type) {
+    case DType::f64:
+      return std::bit_cast<double>(bits);
+    case DType::f32:
+      return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+    case DType::bf16:
+      return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+    case DType::f16:
+      break;
   }
-  return negative ? -magnitude : magnitude;
+  const auto half = static_cast<std::uint32_t>(bits);
+  const std::uint32_t magnitude = (half & 0x7fffu) << 13, sign = (half & 0x8000u) << 16;
+  if (magnitude >= 0x7c00u << 13)  // infinity and NaN: all exponent bits set in fp32, too
+    return std::bit_cast<float>(sign | magnitude | 0x7f800000u);
+  return std::copysign(std::bit_cast<float>(magnitude) * 0x1p112f, std::bit_cast<float>(sign));
 }
 
 double ulp_at(DType type, double x) {
   const FormatInfo& f = info(type);
-  const int exponent = x == 0 ? f.emin : std::ilogb(x);
-  return std::ldexp(1.0, (exponent > f.emin ? exponent : f.emin) - (f.precision - 1));
+  const auto biased = static_cast<int>(std::bit_cast<std::uint64_t>(x) >> 52 & 0x7ff);
+  if (biased == 0x7ff || type == DType::f64) {
+    const int exponent = x == 0 ? f.emin : std::ilogb(x);
+    return std::ldexp(1.0, (exponent > f.emin ? exponent : f.emin) - (f.precision - 1));
+  }
+  const int exponent = std::max(biased - 1023, f.emin) - (f.precision - 1);  // far above a double's emin
+  return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
 }
 
 std::uint64_t ordered_distance(DType type, std::uint64_t a, std::uint64_t b) {

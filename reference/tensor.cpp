@@ -36,6 +36,7 @@ std::uint64_t TensorView::bits_at(std::int64_t i) const {
 }
 
 double TensorView::at(std::int64_t i) const {
+  if (dtype == DType::f32) return static_cast<const float*>(data)[i];
   return value_of_bits(dtype, bits_at(i));
 }
 
