@@ -1,6 +1,6 @@
-// Every CUDA variant of ours on a real device: its declared plan, replayed, gives the same bits; twice;
-// nothing written outside, nothing left unwritten. Skips itself where there is no GPU. Small enough for
-// compute-sanitizer:
+// Every CUDA variant of ours on a real device: its declared plan, replayed, gives the same bits; twice, and
+// in another launch shape; nothing written outside, nothing left unwritten. Skips itself where there is no
+// GPU. Small enough for compute-sanitizer:
 //   compute-sanitizer --tool memcheck|racecheck|initcheck kernels_tests --gtest_filter='*VariantsOnDevice.*'
 #include <gtest/gtest.h>
 
@@ -71,26 +71,29 @@ class VariantsOnDevice : public ::testing::TestWithParam<Values> {
       for (const Variant* v : variants_of(p.params.op)) {
         if (v->where != Where::cuda || v->vendor) continue;
         for (Mode mode : v->modes)
-          if (v->unsupported(p, f.in, f.out, mode).empty()) check(*v, mode, p, c, f, inputs, kind);
+          if (v->unsupported(p, f.in, f.out, mode).empty())
+            for (const LaunchShape& shape : {LaunchShape{}, LaunchShape{.block = 32, .blocks = 3}})
+              check(*v, mode, p, c, f, inputs, kind, shape);
       }
     }
   }
 
   void check(const Variant& v, Mode mode, const Problem& p, const Contraction& c, Formats f,
-             const VariantInputs& inputs, Values kind) {
+             const VariantInputs& inputs, Values kind, const LaunchShape& shape) {
     const std::string text = v.plan(p, mode);
     // A tensor-core kernel multiplies padding's zeros, so where infinities meet them it falls back to other
     // arithmetic; atomics may flush subnormal numbers.
     if (kind == Values::special && text.find("block") != std::string::npos) return;
     if (kind == Values::subnormal && !v.deterministic) return;
     SCOPED_TRACE(v.op + " " + v.name + ": " + to_string(p) + ", " + to_string(kind) + ", " + name_of(f.in) +
-                 " to " + name_of(f.out));
+                 " to " + name_of(f.out) + (shape.blocks > 0 ? ", 3 blocks" : ""));
     LaunchArgs args;
     args.problem = &p;
     args.contraction = &c;
     args.in_dtype = f.in;
     args.out_dtype = f.out;
     args.mode = mode;
+    args.shape = shape;
     const Execution run = executor->execute(v, args);
     EXPECT_TRUE(run.guards_intact);
     EXPECT_EQ(run.unwritten, 0) << "first " << run.first_unwritten;
