@@ -60,14 +60,34 @@ float to_fp16(float x) {
 }
 
 template <class F>
-void each(float* x, std::size_t n, F f) {
-  for (std::size_t i = 0; i < n; ++i) x[i] = f(x[i]);
-}
-
-template <class F>
 float on_bits(float x, F f) {
   const auto u = std::bit_cast<std::uint32_t>(x);
   return finite_bits(u) ? std::bit_cast<float>(f(u)) : x;
+}
+
+// Calls use(rule), where rule(x) is x shortened; not at all where nothing changes.
+template <class Use>
+void with_rule(OperandFormat format, Use use) {
+  switch (format) {
+    case OperandFormat::fp32:
+    case OperandFormat::fp64:
+      return;
+    case OperandFormat::tf32_rne:
+      return use([](float v) { return on_bits(v, [](auto u) { return nearest_even(u, 13); }); });
+    case OperandFormat::tf32_rna:
+      return use([](float v) { return on_bits(v, [](auto u) { return (u + 0x1000u) & ~0x1fffu; }); });
+    case OperandFormat::tf32_rz:  // the instruction drops bits of anything: a NaN may lose its payload
+      return use([](float v) { return std::bit_cast<float>(std::bit_cast<std::uint32_t>(v) & ~0x1fffu); });
+    case OperandFormat::bf16:
+      return use([](float v) { return on_bits(v, [](auto u) { return nearest_even(u, 16); }); });
+    case OperandFormat::bf16_rz:
+      return use([](float v) { return on_bits(v, [](auto u) { return u & 0xffff0000u; }); });
+    case OperandFormat::fp16:
+      return use(to_fp16);
+    case OperandFormat::fp8_e4m3:
+    case OperandFormat::fp8_e5m2:
+      return use([&f = kInfo[static_cast<std::size_t>(format)]](float v) { return saturating(v, f); });
+  }
 }
 
 }  // namespace
@@ -92,31 +112,13 @@ OperandFormat parse_operand(std::string_view name) {
 }
 
 void shorten(OperandFormat format, float* x, std::size_t n) {
-  switch (format) {
-    case OperandFormat::fp32:
-    case OperandFormat::fp64:
-      return;
-    case OperandFormat::tf32_rne:
-      return each(x, n, [](float v) { return on_bits(v, [](auto u) { return nearest_even(u, 13); }); });
-    case OperandFormat::tf32_rna:
-      return each(x, n, [](float v) { return on_bits(v, [](auto u) { return (u + 0x1000u) & ~0x1fffu; }); });
-    case OperandFormat::tf32_rz:  // the instruction drops bits of anything: a NaN may lose its payload
-      return each(x, n,
-                  [](float v) { return std::bit_cast<float>(std::bit_cast<std::uint32_t>(v) & ~0x1fffu); });
-    case OperandFormat::bf16:
-      return each(x, n, [](float v) { return on_bits(v, [](auto u) { return nearest_even(u, 16); }); });
-    case OperandFormat::bf16_rz:
-      return each(x, n, [](float v) { return on_bits(v, [](auto u) { return u & 0xffff0000u; }); });
-    case OperandFormat::fp16:
-      return each(x, n, to_fp16);
-    case OperandFormat::fp8_e4m3:
-    case OperandFormat::fp8_e5m2:
-      return each(x, n, [&](float v) { return saturating(v, info(format)); });
-  }
+  with_rule(format, [&](auto rule) {
+    for (std::size_t i = 0; i < n; ++i) x[i] = rule(x[i]);
+  });
 }
 
 float shorten(OperandFormat format, float x) {
-  shorten(format, &x, 1);
+  with_rule(format, [&](auto rule) { x = rule(x); });
   return x;
 }
 
