@@ -1,5 +1,6 @@
 // replay(): plan -> bits, for any contraction.
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "reference/arithmetic/scalar.hpp"
@@ -19,6 +20,27 @@ void replay_one_by_one(const Plan& plan, const Program& program, const Contracti
     ScalarReplay scalar(plan, program, c, operands);
     for (std::int64_t i = run * kRun; i < std::min(count, (run + 1) * kRun); ++i) out[i] = scalar(begin + i);
   });
+}
+
+// Further from the exact sum of the parts than rounded additions in any order can end: settles most questions
+// without trying the orders, of which there may be many thousands. The last steps keep the order of numbers.
+bool out_of_reach(const Plan& plan, const Contraction& c, const std::vector<double>& parts, double bias,
+                  std::uint32_t bits) {
+  double sum = 0, magnitude = 0;
+  for (const double p : parts) {
+    sum += p;
+    magnitude += std::fabs(p);
+  }
+  const DType format = plan.levels[0].in.value_or(plan.arithmetic.accumulator);
+  const double reach =
+      4 * static_cast<double>(parts.size()) * std::ldexp(magnitude, -info(format).precision) +
+      ulp_at(format, 0);
+  const DType out = output_format(plan);
+  const double one = value_of_bits(out, finish(plan, c, sum - reach, bias)),
+               other = value_of_bits(out, finish(plan, c, sum + reach, bias));
+  if (!std::isfinite(one) || !std::isfinite(other)) return false;  // overflow on the way: the orders decide
+  const double seen = value_of_bits(out, bits);
+  return !(seen >= std::min(one, other) && seen <= std::max(one, other));
 }
 
 }  // namespace
@@ -54,6 +76,9 @@ bool reachable(const Plan& plan, const Contraction& c, const Operands& operands,
   const std::vector<double>& parts = scalar.unordered_parts();
   constexpr std::size_t kMostParts = 16;
   if (parts.size() > kMostParts) throw Error("reachable: more than 16 partial sums have too many orders");
+  const double bias = c.has_bias ? operands.bias.at(bias_index(c, o)) : 0;
+  if (parts.empty()) return scalar(o) == bits;
+  if (out_of_reach(plan, c, parts, bias, bits)) return false;
   // Sums that some order of each subset gives, the subset being a bit mask.
   const DType format = plan.levels[0].in.value_or(plan.arithmetic.accumulator);
   std::vector<std::set<double>> sums(std::size_t{1} << parts.size());
@@ -63,8 +88,6 @@ bool reachable(const Plan& plan, const Contraction& c, const Operands& operands,
       if (!(mask >> i & 1))
         for (const double sum : sums[mask])
           sums[mask | std::size_t{1} << i].insert(add_in(format, sum, parts[i]));
-  const double bias = c.has_bias ? operands.bias.at(bias_index(c, o)) : 0;
-  if (parts.empty()) return scalar(o) == bits;
   return std::any_of(sums.back().begin(), sums.back().end(),
                      [&](double sum) { return finish(plan, c, sum, bias) == bits; });
 }

@@ -301,7 +301,7 @@ class Search {
     const bool fp32 = std::any_of(result_.operands.begin(), result_.operands.end(), [](const OperandFit& f) {
       return f.admissible && f.a == OperandFormat::fp32 && f.b == OperandFormat::fp32;
     });
-    if (!fp32) return;
+    if (!fp32 || any_unaccountable()) return;
     const std::vector<Order> all = orders(axes_, false, 0);
     for (std::int64_t parts = 2; parts <= kMostUnordered; ++parts)
       for (const Order& order : all) {
@@ -313,6 +313,14 @@ class Search {
           if (gives_in_some_order(order, length)) return;
         }
       }
+  }
+
+  // NaN or infinity for a sum far from overflow: no order gives that, however many are tried.
+  bool any_unaccountable() const {
+    for (std::size_t i = 0; i < seen_.bits.size(); ++i)
+      if (!std::isfinite(value_of_bits(seen_.dtype, seen_.bits[i])))
+        return std::fabs(value_of_bits(seen_.dtype, rounded_sum(seen_.outputs[i]))) < 0x1p100;
+    return false;
   }
 
   bool gives_in_some_order(const Order& order, std::int64_t length) {
