@@ -16,7 +16,7 @@
 namespace ulpscope {
 namespace {
 
-constexpr std::int64_t kFewOutputs = 64, kLaunchesForFew = 2500;
+constexpr std::int64_t kFewOutputs = 64, kLaunchesForFew = 2500, kMostLaunches = std::int64_t{1} << 15;
 constexpr std::int64_t kMostOutputs = std::int64_t{1} << 22;
 
 /// Masks see one product per term: of a scheme of several passes, the main one.
@@ -50,7 +50,8 @@ class VariantProbe {
     probing.max_launches = options_.max_launches - p_.launches;
     probing.random_launches = 1;       // the case's own inputs are random data too
     if (c_.outputs() < kFewOutputs) {  // one output answers one question a launch
-      probing.max_launches = std::max(probing.max_launches, kLaunchesForFew);
+      probing.max_launches = std::max(probing.max_launches, std::clamp(launches_for_tree(c_.terms()) + 200,
+                                                                       kLaunchesForFew, kMostLaunches));
       probing.random_launches = 64;
     }
     const ProbeTarget target =

@@ -122,8 +122,11 @@ MaskScale probe_scale(ProbeBench& bench, std::vector<std::string>& notes) {
     if (n > 1) a.push_back(pattern(bench, {{0, wide.big_a}, {n - 1, -wide.big_a}}));
   }
   const std::size_t first = a.size();
-  std::vector<std::int64_t> counts{n};
-  for (std::int64_t m = 4; m < n; m *= 2) counts.push_back(m);
+  // 2^k - 1 ones need all k bits, so all smaller counts are exact too: a sum of 2^k or of 9 * 2^k proves
+  // less.
+  const std::int64_t odd = n - (n + 1) % 2;
+  std::vector<std::int64_t> counts{n, odd};
+  for (std::int64_t m = 3; m < odd; m = 2 * m + 1) counts.push_back(m);
   for (const std::int64_t m : counts) {
     Pattern p(static_cast<std::size_t>(n), 0.0f);
     std::fill_n(p.begin(), m, 1.0f);
@@ -132,9 +135,9 @@ MaskScale probe_scale(ProbeBench& bench, std::vector<std::string>& notes) {
   const std::vector<Pattern> b{Pattern(static_cast<std::size_t>(n), 1.0f)};
   const std::vector<double> results = bench.run(a, b);
   std::int64_t exact = 0;
-  for (std::size_t i = 1; i < counts.size() && results[first + i] == static_cast<double>(counts[i]); ++i)
-    exact = counts[i];
-  if (results[first] == static_cast<double>(n)) exact = n;
+  const auto adds_up = [&](std::size_t i) { return results[first + i] == static_cast<double>(counts[i]); };
+  for (std::size_t i = 2; i < counts.size() && adds_up(i); ++i) exact = counts[i] + 1;
+  if (adds_up(0) && adds_up(1)) exact = n;
   const double all = results[first];
   if (all < static_cast<double>(n) && all == std::floor(all) && exact < n && exact >= n / 2)
     notes.push_back(fmt::format(
@@ -163,15 +166,18 @@ void probe_sums(ProbeBench& bench, const std::vector<std::int64_t>& chain, int b
   };
   const int lowest = reach(seen.a),
             beyond = lowest < 60 && bench.has_second_operand() ? reach(seen.b) / lowest : 0;
+  // An fp16 result ends at 2^-24, above what a step of 25 fractional bits keeps of 1: everything is larger
+  // there.
+  const float one = t.out == DType::f16 ? 0x1p8f : 1.0f;
   // Rows: 1, 2^-s, -1 in the order of addition; for blocks within a step, and with -1 in the next step.
   std::vector<Pattern> a;
   for (int s = 1; s <= lowest; ++s)
-    a.push_back(pattern(bench, {{leaf(0), 1.0f}, {leaf(1), std::ldexp(1.0f, -s)}, {leaf(2), -1.0f}}));
+    a.push_back(pattern(bench, {{leaf(0), one}, {leaf(1), std::ldexp(one, -s)}, {leaf(2), -one}}));
   const std::int64_t next =
       seen.block ? block_terms : 2;  // the first place whose addition follows a rounding
   const bool follows = n > next + 1;
   for (int s = 1; s <= lowest && follows; ++s)
-    a.push_back(pattern(bench, {{leaf(0), 1.0f}, {leaf(1), std::ldexp(1.0f, -s)}, {leaf(next), -1.0f}}));
+    a.push_back(pattern(bench, {{leaf(0), one}, {leaf(1), std::ldexp(one, -s)}, {leaf(next), -one}}));
   std::vector<Pattern> b{Pattern(static_cast<std::size_t>(bench.terms()), 1.0f)};
   for (int c = 1; c <= beyond; ++c) {
     b.push_back(b[0]);
@@ -183,7 +189,7 @@ void probe_sums(ProbeBench& bench, const std::vector<std::int64_t>& chain, int b
     for (int s = 1; s <= lowest * static_cast<int>(b.size()); ++s) {
       const auto row = static_cast<std::size_t>(from + (s - 1) % lowest),
                  column = static_cast<std::size_t>((s - 1) / lowest);
-      if (widths[row * b.size() + column] == std::ldexp(1.0, -s))
+      if (widths[row * b.size() + column] == static_cast<double>(std::ldexp(one, -s)))
         last = s;
       else
         break;
@@ -202,26 +208,37 @@ void probe_sums(ProbeBench& bench, const std::vector<std::int64_t>& chain, int b
                                       : DType::bf16;
     if (within != info(seen.accumulator).precision - 1 && seen.accumulator != DType::f64) seen.keep = within;
   }
-  // Which way a half goes: 1 + q + q/2 with q the last place, and then -1.
+  // Which way a half goes: 1 + q + q/2 with q the last place, and then -1. Where A does not reach so far
+  // down, B takes a part of it.
   const int kept = seen.block ? across : info(seen.accumulator).precision - 1;
+  const auto shared = [&](int s) { return s <= lowest ? 0 : lowest; };  // B's part of 2^-s
+  const auto reaches = [&](int s) { return s - shared(s) <= lowest && (shared(s) == 0 || beyond > 0); };
   a.clear();
-  const bool halves = n > next + 2 && seen.accumulator != DType::f64 && kept + 1 <= lowest &&
+  const bool halves = n > next + 2 && seen.accumulator != DType::f64 && reaches(kept + 1) &&
                       (!seen.block || kept < seen.frac);
   const std::int64_t minus = seen.block ? next : 3;
-  if (halves) {
-    const float q = std::ldexp(1.0f, -kept);
-    a.push_back(pattern(bench, {{leaf(0), 1.0f}, {leaf(1), q}, {leaf(2), q / 2}, {leaf(minus), -1.0f}}));
-  }
-  const bool compensates = n > 6 && !seen.block && seen.accumulator == DType::f32;
-  if (compensates) {
-    Pattern p = pattern(bench, {{leaf(0), 1.0f}, {leaf(6), -1.0f}});
-    for (std::int64_t i = 1; i < 6; ++i) p[static_cast<std::size_t>(leaf(i))] = 0x1p-25f;
+  std::vector<Pattern> scale;
+  const auto ask = [&](Pattern p, std::int64_t small, int s) {  // places [1, small) are in units of 2^-s
     a.push_back(std::move(p));
+    scale.emplace_back(static_cast<std::size_t>(bench.terms()), 1.0f);
+    for (std::int64_t i = 1; i < small; ++i)
+      scale.back()[static_cast<std::size_t>(leaf(i))] = std::ldexp(1.0f, -shared(s));
+  };
+  if (halves) {
+    const float q = std::ldexp(one, shared(kept + 1) - kept);
+    ask(pattern(bench, {{leaf(0), one}, {leaf(1), q}, {leaf(2), q / 2}, {leaf(minus), -one}}), 3, kept + 1);
   }
-  b.resize(1);
+  const bool compensates = n > 6 && !seen.block && seen.accumulator == DType::f32 && reaches(25);
+  if (compensates) {
+    Pattern p = pattern(bench, {{leaf(0), one}, {leaf(6), -one}});
+    for (std::int64_t i = 1; i < 6; ++i)
+      p[static_cast<std::size_t>(leaf(i))] = std::ldexp(one, shared(25) - 25);
+    ask(std::move(p), 6, 25);
+  }
   if (!a.empty()) {
-    const std::vector<double> r = bench.run(a, b);
-    if (halves) seen.truncates = seen_if(r[0] == std::ldexp(1.0, -kept));
+    if (!bench.has_second_operand()) scale.resize(1);
+    const std::vector<double> r = bench.run(a, scale);
+    if (halves) seen.truncates = seen_if(r[0] == static_cast<double>(std::ldexp(one, -kept)));
     if (compensates) seen.compensated = seen_if(r.back() != 0);
   }
   // FMA: -(1 + 2^(1-h)) + (1 + 2^-h)^2 leaves 2^-2h only if the product is not rounded first. With a wide

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -198,6 +199,10 @@ class Prober {
 };
 
 }  // namespace
+
+std::int64_t launches_for_tree(std::int64_t terms) {
+  return terms / 2 * (static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(terms))) + 2);
+}
 
 ProbeResult probe(const ProbeTarget& target, const ProbeOptions& options) {
   if (!target.run) throw Error("probe: nothing to call");

@@ -65,6 +65,10 @@ struct ProbeResult {
   std::vector<std::string> notes;
 };
 
+/// Launches in which a whole tree of so many terms can be read one pair at a time, if it is a chain or
+/// balanced (every term below a node's first child takes one pair: n/2 for each level, and n for the chains).
+std::int64_t launches_for_tree(std::int64_t terms);
+
 /// Throws Error if the contraction has no output without missing taps; what `run` throws passes through.
 ProbeResult probe(const ProbeTarget& target, const ProbeOptions& options = {});
 

@@ -79,6 +79,12 @@ TEST(Probe, SixteenBitTensors) {
   expect_found(gemm(64, 64, 200), "bf16 | block 16 frac 25 rz | chunks 64 seq | out bf16", DType::bf16);
   expect_found(gemm(64, 64, 96), "fp16 | block 16 frac 25 rz", DType::f16);
   expect_found(gemm(64, 64, 96), "fp16 | fma | chunks 32 seq", DType::f16);
+  // A result that ends at 2^-24 still shows 25 fractional bits, and how the last one is rounded.
+  for (const char* step : {"block 16 frac 24 rz", "block 16 frac 25 rz", "block 16 frac 25 rne"})
+    expect_found(gemm(64, 64, 200), std::string("fp16 | ") + step + " | out fp16", DType::f16);
+  expect_found(gemm(64, 64, 96), "fp16 | kahan | out fp16", DType::f16);
+  // 257 is no bf16 number: of 288 ones no more than 256 are counted.
+  expect_found(gemm(64, 64, 288), "bf16 | fma | chunks 96 seq | out bf16", DType::bf16);
 }
 
 TEST(Probe, OperandRoundingsAreToldApart) {
@@ -135,6 +141,22 @@ TEST(Probe, SumsAndDotProducts) {
   patient.max_launches = 1200;  // one output: one question a launch
   expect_found(dot, "fp32 | fma | lanes 4 tree", DType::f32, patient);
   expect_found(sum, "fp32 | fma | lanes 8 butterfly", DType::f32, patient);
+}
+
+// One output, an order no family knows: a tree of lanes and warps read pair by pair.
+TEST(Probe, OneOutputShowsItsWholeTree) {
+  Problem dot;
+  dot.params.op = "dot";
+  dot.a = dot.b = {300};
+  ProbeOptions options;
+  options.max_launches = launches_for_tree(300) + 200;
+  options.random_launches = 16;
+  const std::string text = "fp32 | fma | order shuffle 3 | lanes 16 butterfly";
+  const ProbeResult r = probe(device(dot, text), options);
+  EXPECT_TRUE(r.confirmed) << notes(r);
+  EXPECT_TRUE(
+      compare(tree_of(*parse_plan(r.plan), {{"k", 300}}), tree_of(*parse_plan(text), {{"k", 300}})).same);
+  EXPECT_GT(r.launches, 300);
 }
 
 // An order no family knows is read from masks alone.
