@@ -5,6 +5,7 @@
 //   tf32_rna | block 8 frac 25 rz | order c/16 kw c | out fp32
 // (grammar: reference/README.md). `order c/16 kw c` reads outermost first: chunks of 16 channels, then taps,
 // then the channels of the chunk.
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -27,9 +28,9 @@ void replay(const Plan& plan, const Contraction& c, const Operands& operands, st
 
 /// For plans whose outermost partial sums are `unordered`: whether some order of adding them gives `bits`
 /// (right-aligned, of the plan's output format) for output `o`. Throws Error for other plans, and beyond 16
-/// partial sums.
+/// partial sums. With many parts it takes seconds: false, too, once `give_up` says so.
 bool reachable(const Plan& plan, const Contraction& c, const Operands& operands, std::int64_t o,
-               std::uint32_t bits);
+               std::uint32_t bits, const std::function<bool()>& give_up = {});
 
 /// The output format of a plan ("out bf16"; fp32 if it says nothing).
 DType output_format(const Plan& plan);

@@ -119,7 +119,8 @@ struct Roundings {
   double absolute_terms = 0;  // underflow
 };
 
-Roundings roundings_of(const Plan& plan, const Program& p) {
+// `tiles`: the most tiles that one output's terms can lie in.
+Roundings roundings_of(const Plan& plan, const Program& p, std::int64_t tiles) {
   const Arithmetic& ar = plan.arithmetic;
   const double u = unit_roundoff(ar.accumulator);
   struct Register {
@@ -185,14 +186,35 @@ Roundings roundings_of(const Plan& plan, const Program& p) {
         break;
     }
   }
+  if (has_tiles(plan)) {  // the program knows one tile; an output's taps may lie in one each
+    const Level& l = plan.levels[0];
+    const auto more = static_cast<double>(tiles - 1);
+    const DType join = l.in.value_or(ar.accumulator);
+    reg[0].growth += more * unit_roundoff(join);
+    underflow += more * half_smallest(join);
+    for (const auto& f : {l.as, l.kept})
+      if (f) {
+        reg[0].growth += more * unit_roundoff(*f);
+        underflow += more * half_smallest(*f);
+      }
+    reg[0].longest += more;
+  }
   return {reg[0].growth, reg[0].longest, underflow};
+}
+
+std::int64_t taps_of(const Contraction& c) {
+  std::int64_t taps = 1;
+  for (const RedAxis& r : c.red)
+    if (r.coupling.out_axis >= 0) taps *= r.size;
+  return taps;
 }
 
 bool one_format_throughout(const Plan& plan) {
   const Arithmetic& a = plan.arithmetic;
   if (a.step != Step::fma && !(a.step == Step::mul_add && a.product == a.accumulator)) return false;
-  return std::all_of(plan.levels.begin(), plan.levels.end(),
-                     [&](const Level& l) { return !l.as && l.in.value_or(a.accumulator) == a.accumulator; });
+  return std::all_of(plan.levels.begin(), plan.levels.end(), [&](const Level& l) {
+    return !l.as && !l.kept && l.in.value_or(a.accumulator) == a.accumulator;
+  });
 }
 
 }  // namespace
@@ -220,7 +242,7 @@ PlanBound bound_of(const Plan& plan, const Contraction& c, const Operands& opera
   const auto n = static_cast<double>(program.terms) * program.passes;
 
   // Summation, relative to the magnitude of what is summed.
-  const Roundings roundings = roundings_of(plan, program);
+  const Roundings roundings = roundings_of(plan, program, taps_of(c));
   const DType acc = plan.arithmetic.accumulator;
   const DType end = acc == DType::f64 ? DType::f64 : DType::f32;  // of the epilogue
   double growth = roundings.growth, count = n;
@@ -273,7 +295,7 @@ PlanBound bound_of(const Plan& plan, const Contraction& c, const Operands& opera
   double limit =
       std::min({largest_finite(acc), largest_finite(plan.arithmetic.product), largest_finite(plan.out)});
   for (const Level& l : plan.levels)
-    for (const auto& f : {l.in, l.as})
+    for (const auto& f : {l.in, l.as, l.kept})
       if (f) limit = std::min(limit, largest_finite(*f));
   bound.largest_s =
       std::max(0.0, (limit - bound.absolute) / (effect.size * (1 + bound.per_s)) * (1 - 0x1p-40));

@@ -194,6 +194,11 @@ void parse_join(Words& w, Level& level) {
     }
   if (w.accept("in")) level.in = format_word(w);
   if (w.accept("as")) level.as = format_word(w);
+  if (w.accept("kept")) {
+    if (level.join != Join::seq && level.join != Join::reverse)
+      w.fail_here("only a running sum is kept in memory: join by seq or reverse");
+    level.kept = format_word(w);
+  }
   w.finish();
 }
 
@@ -208,6 +213,9 @@ Level parse_level(Words& w, std::string_view word) {
   if (word == "chunks") {
     level.divide = Divide::chunks;
     level.count = w.number("the chunk length", 1, kMaxPlaces);
+  } else if (word == "tiles") {
+    level.divide = Divide::tiles;
+    level.count = w.number("the pixels per tile", 1, kMaxPlaces);
   } else if (word == "lanes") {
     level.divide = Divide::lanes;
     level.count = w.number("the number of lanes", 1, 1 << 20);
@@ -241,23 +249,34 @@ std::shared_ptr<const Plan> parse_plan(std::string_view text) {
   plan->operands = parse_operands(stages[0]);
   if (stages.size() < 2) stages[0].fail_here("after the operands comes the arithmetic: '| fma', for example");
   plan->arithmetic = parse_arithmetic(stages[1], plan->operands);
-  bool order = false, residue = false, alpha = false, beta = false, bias = false, mean = false, out = false;
+  bool order = false, residue = false, interleave = false, alpha = false, beta = false, bias = false,
+       mean = false, out = false;
   for (std::size_t i = 2; i < stages.size(); ++i) {
     Words& w = stages[i];
-    const Word word =
-        w.take("a stage: order, split, chunks, lanes, pairwise, residue, alpha, beta, bias, mean or out");
+    const Word word = w.take(
+        "a stage: order, split, chunks, lanes, tiles, pairwise, residue, interleave, alpha, beta, bias, mean "
+        "or out");
     if (word.text == "order") {
       once(w, word, order);
       plan->order = parse_order(w);
     } else if (word.text == "split" || word.text == "chunks" || word.text == "lanes" ||
-               word.text == "pairwise") {
+               word.text == "tiles" || word.text == "pairwise") {
       if (plan->levels.size() == kMaxLevels) w.fail(word, "at most eight levels of partial sums");
+      if (word.text == "tiles" && !plan->levels.empty())
+        w.fail(word, "tiles are the outermost partial sums: write them first");
       plan->levels.push_back(parse_level(w, word.text));
     } else if (word.text == "residue") {
       once(w, word, residue);
       if (plan->arithmetic.step != Step::block)
         w.fail(word, "only block steps can tell where a residue is taken");
       plan->residue = w.number("the tile length", 2, kMaxPlaces);
+    } else if (word.text == "interleave") {
+      once(w, word, interleave);
+      if (plan->arithmetic.step != Step::block) w.fail(word, "only block steps have places to interleave");
+      plan->interleave.steps = static_cast<int>(w.number("the steps that share their places", 2, 64));
+      if (w.accept("every")) plan->interleave.run = w.number("the run length", 1, kMaxBlockTerms);
+      if (plan->arithmetic.block.terms % plan->interleave.run != 0)
+        w.fail_here("a step is made of whole runs: the run length divides the step's");
     } else if (word.text == "alpha") {
       once(w, word, alpha);
       plan->alpha = w.real("a factor");
@@ -284,7 +303,9 @@ std::shared_ptr<const Plan> parse_plan(std::string_view text) {
       if (plan->out == DType::f64) w.fail(word, "an output is fp32, bf16 or fp16");
     } else {
       w.fail(word,
-             "no stage: use order, split, chunks, lanes, pairwise, residue, alpha, beta, bias, mean or out");
+             "no stage: use order, split, chunks, lanes, tiles, pairwise, residue, interleave, alpha, beta, "
+             "bias, mean "
+             "or out");
     }
     w.finish();
   }
@@ -292,6 +313,8 @@ std::shared_ptr<const Plan> parse_plan(std::string_view text) {
     throw Error("plan: 'order tree' says how everything is joined: leave out split, chunks and lanes");
   if (plan->residue && plan->order.kind == OrderKind::tree)
     throw Error("plan: 'order tree' says which terms share a step: leave out residue");
+  if (interleave && plan->order.kind == OrderKind::tree)
+    throw Error("plan: 'order tree' says which terms share a step: leave out interleave");
   if ((plan->alpha || plan->beta) && plan->bias != BiasPlace::last)
     throw Error("plan: with alpha or beta the bias comes last");
   if (plan->arithmetic.step == Step::kahan || plan->arithmetic.step == Step::kahan_fma)

@@ -153,6 +153,14 @@ TEST(PlanOrder, UnfitOrdersAreRefused) {
   EXPECT_THROW(compile(*parse_plan("fp32 | fma | order tree (0 0)"), {{"k", 2}}), Error);
 }
 
+TEST(PlanProgram, InterleavedStepsTakeRunsInTurn) {
+  const Program p = compile(*parse_plan("tf32_rna | block 4 frac 25 rz | interleave 2 every 2"), {{"k", 14}});
+  const std::vector<std::int64_t> expected{0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, -1, -1};
+  EXPECT_EQ(p.places, expected);
+  EXPECT_THROW(parse_plan("fp32 | fma | interleave 2"), Error);
+  EXPECT_THROW(parse_plan("bf16 | block 8 frac 25 rz | interleave 2 every 3"), Error);
+}
+
 TEST(PlanProgram, ResidueComesFirstInEverySlice) {
   const Program p =
       compile(*parse_plan("tf32_rne | block 4 frac 25 rz | chunks 10 | residue 8"), {{"k", 18}});

@@ -64,27 +64,36 @@ struct Order {
   bool operator==(const Order&) const = default;
 };
 
-enum class Divide : std::uint8_t { split, chunks, lanes };
+/// `tiles`: by where A's element lies in its image, so other outputs have other parts (pixel_tiles.hpp).
+enum class Divide : std::uint8_t { split, chunks, lanes, tiles };
 /// `unordered`: whichever partial sum comes first (atomics). Such a plan has bounds, but no predicted bits.
 enum class Join : std::uint8_t { seq, reverse, tree, butterfly, recursive, unordered };
 
 /// One level of partial sums.
 struct Level {
   Divide divide = Divide::split;
-  std::int64_t count = 1;    // split: slices; chunks: places per chunk; lanes: lanes
+  std::int64_t count = 1;    // split: slices; chunks: places per chunk; lanes: lanes; tiles: pixels per tile
   std::int64_t unit = 1;     // split: slice length is a multiple of it; lanes: run length (`every`)
   std::int64_t restart = 0;  // lanes: numbering starts anew every so many places; 0: never
   bool balanced = false;     // split: units dealt out evenly
   bool outermost = false;    // split ... of AXIS: the unit is one step of the order's outermost axis
   std::string axis;          // its name, checked when the plan is bound
   Join join = Join::seq;
-  std::optional<DType> in;  // format of the joining additions; else the accumulator's
-  std::optional<DType> as;  // each partial is rounded to this first
+  std::optional<DType> in;    // format of the joining additions; else the accumulator's
+  std::optional<DType> as;    // each partial is rounded to this first
+  std::optional<DType> kept;  // seq, reverse: so is the running sum, after every partial (it lies in memory)
   bool operator==(const Level&) const = default;
 };
 
 enum class BiasPlace : std::uint8_t { last, first, after };
 enum class MeanRule : std::uint8_t { divide, reciprocal };
+
+/// Block steps of one window of `steps` steps: runs of `run` places go to the steps in turn.
+struct Interleave {
+  int steps = 1;
+  std::int64_t run = 1;
+  bool operator==(const Interleave&) const = default;
+};
 
 struct Plan {
   OperandRule operands;
@@ -92,6 +101,7 @@ struct Plan {
   Order order;
   std::vector<Level> levels;  // outermost first
   std::int64_t residue = 0;   // > 0, block steps: a chain begins with its (length mod residue) first places
+  Interleave interleave;
   std::optional<double> alpha, beta;
   BiasPlace bias = BiasPlace::last;
   MeanRule mean = MeanRule::divide;
@@ -101,6 +111,8 @@ struct Plan {
 
 /// True if the order of some additions is left open.
 bool is_unordered(const Plan& plan);
+/// True if the parts differ from output to output.
+bool has_tiles(const Plan& plan);
 
 const char* to_string(Step step);
 const char* to_string(Join join);

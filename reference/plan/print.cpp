@@ -96,6 +96,9 @@ std::string level_text(const Level& l) {
       if (l.unit != 1) text += fmt::format(" every {}", l.unit);
       if (l.restart) text += fmt::format(" restart {}", l.restart);
       break;
+    case Divide::tiles:
+      text = fmt::format(" | tiles {}", l.count);
+      break;
     case Divide::split:
       text = fmt::format(" | split {}", l.count);
       if (l.outermost)
@@ -108,6 +111,7 @@ std::string level_text(const Level& l) {
   text += fmt::format(" {}", to_string(l.join));
   if (l.in) text += fmt::format(" in {}", name_of(*l.in));
   if (l.as) text += fmt::format(" as {}", name_of(*l.as));
+  if (l.kept) text += fmt::format(" kept {}", name_of(*l.kept));
   return text;
 }
 
@@ -122,6 +126,10 @@ int OperandRule::parts() const {
 bool is_unordered(const Plan& plan) {
   return std::any_of(plan.levels.begin(), plan.levels.end(),
                      [](const Level& l) { return l.join == Join::unordered; });
+}
+
+bool has_tiles(const Plan& plan) {
+  return !plan.levels.empty() && plan.levels[0].divide == Divide::tiles;
 }
 
 const char* to_string(Step step) {
@@ -139,6 +147,8 @@ std::string to_string(const Plan& plan) {
   text += order_text(plan.order);
   for (const Level& l : plan.levels) text += level_text(l);
   if (plan.residue) text += fmt::format(" | residue {}", plan.residue);
+  if (plan.interleave.steps > 1)
+    text += fmt::format(" | interleave {} every {}", plan.interleave.steps, plan.interleave.run);
   if (plan.alpha) text += fmt::format(" | alpha {}", *plan.alpha);
   if (plan.beta) text += fmt::format(" | beta {}", *plan.beta);
   if (plan.bias != BiasPlace::last) text += plan.bias == BiasPlace::first ? " | bias first" : " | bias after";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 
 #include "reference/error.hpp"
 
@@ -14,7 +15,8 @@ constexpr std::size_t kMaxOps = std::size_t{1} << 26;
 
 class Compiler {
  public:
-  Compiler(const Plan& plan, const Slots& slots, Program& out) : plan_(plan), slots_(slots), out_(out) {}
+  Compiler(const Plan& plan, const Slots& slots, std::span<const int> tile, Program& out)
+      : plan_(plan), slots_(slots), tile_(tile), out_(out) {}
 
   void run() {
     out_.places.reserve(slots_.slot.size());
@@ -62,6 +64,11 @@ class Compiler {
   void fill(Sequence places) {
     if (plan_.arithmetic.step == Step::block) {
       const auto length = static_cast<std::size_t>(plan_.arithmetic.block.terms);
+      std::vector<std::int64_t> dealt;
+      if (plan_.interleave.steps > 1) {
+        interleave(places, length, dealt);
+        places = dealt;
+      }
       for (std::size_t i = 0; i < places.size(); i += length) {
         const Sequence step = places.subspan(i, std::min(length, places.size() - i));
         // A step of empty places leaves the accumulator as it is.
@@ -75,11 +82,23 @@ class Compiler {
     }
   }
 
+  // Windows of several steps; the last one is as long as the others, its excess places empty.
+  void interleave(Sequence places, std::size_t length, std::vector<std::int64_t>& dealt) const {
+    const auto steps = static_cast<std::size_t>(plan_.interleave.steps);
+    const auto run = static_cast<std::size_t>(plan_.interleave.run);
+    for (std::size_t at = 0; at < places.size(); at += steps * length)
+      for (std::size_t step = 0; step < steps; ++step)
+        for (std::size_t i = 0; i < length; ++i) {
+          const std::size_t p = at + (i / run * steps + step) * run + i % run;
+          dealt.push_back(p < places.size() ? places[p] : -1);
+        }
+  }
+
   // ---- partial sums
   void level(std::size_t which, Sequence places, int dst, bool initial) {
     if (which == plan_.levels.size()) return chain(places, dst, initial);
     const Level& l = plan_.levels[which];
-    std::vector<std::int64_t> dealt;  // lanes: places by lane
+    std::vector<std::int64_t> dealt;  // lanes, tiles: places by part
     const std::vector<Sequence> parts = divide(l, places, dealt);
     if (parts.empty()) return chain({}, dst, initial);
     const Joiner joiner{*this, l, which, parts, l.in.value_or(plan_.arithmetic.accumulator), initial};
@@ -111,6 +130,7 @@ class Compiler {
         parts.push_back(Sequence(dealt).subspan(begin[lane], begin[lane + 1] - begin[lane]));
       return parts;
     }
+    if (l.divide == Divide::tiles) return divide_by_tile(places, dealt);
     std::int64_t unit = l.divide == Divide::chunks ? l.count : l.unit;
     if (l.outermost) {
       if (which_axis_differs(l))
@@ -136,6 +156,25 @@ class Compiler {
     // apart.
     if (l.divide == Divide::split && l.join == Join::butterfly && !parts.empty())
       parts.resize(static_cast<std::size_t>(std::max<std::int64_t>(l.count, std::ssize(parts))));
+    return parts;
+  }
+  // Places whose term is not there belong to no tile.
+  std::vector<Sequence> divide_by_tile(Sequence places, std::vector<std::int64_t>& dealt) const {
+    if (tile_.empty()) return {places};
+    const auto of = [&](std::int64_t slot) {
+      return slot < 0 ? -1 : tile_[static_cast<std::size_t>(slot / out_.passes)];
+    };
+    const int last = *std::max_element(tile_.begin(), tile_.end());
+    std::vector<std::size_t> begin{0};
+    dealt.reserve(places.size());
+    for (int t = 0; t <= last; ++t) {
+      std::copy_if(places.begin(), places.end(), std::back_inserter(dealt),
+                   [&](std::int64_t slot) { return of(slot) == t; });
+      begin.push_back(dealt.size());
+    }
+    std::vector<Sequence> parts;
+    for (std::size_t t = 0; t + 1 < begin.size(); ++t)
+      parts.push_back(Sequence(dealt).subspan(begin[t], begin[t + 1] - begin[t]));
     return parts;
   }
   bool which_axis_differs(const Level& l) const { return l.axis != slots_.outermost_axis; }
@@ -177,11 +216,16 @@ class Compiler {
         case Join::unordered:
         case Join::reverse: {
           const bool back = l.join == Join::reverse;
+          const auto keep = [&] {
+            if (l.kept) c.emit(OpKind::round, dst).format = *l.kept;
+          };
           part(back ? n - 1 : 0, dst);
+          keep();
           for (std::size_t i = 1; i < n; ++i) {
             part(back ? n - 1 - i : i, dst + 1);
             c.add(dst, dst + 1, format);
             c.out_.ops.back().unordered = l.join == Join::unordered;
+            keep();
           }
           return;
         }
@@ -254,16 +298,17 @@ class Compiler {
 
   const Plan& plan_;
   const Slots& slots_;
+  const std::span<const int> tile_;
   Program& out_;
 };
 
 }  // namespace
 
-Program compile(const Plan& plan, const Slots& slots) {
+Program compile(const Plan& plan, const Slots& slots, std::span<const int> tile) {
   Program program;
   program.passes = plan.operands.pass_count();
   program.terms = slots.terms;
-  Compiler(plan, slots, program).run();
+  Compiler(plan, slots, tile, program).run();
   return program;
 }
 

@@ -40,7 +40,8 @@ struct Program {
 };
 
 Program compile(const Plan& plan, const std::vector<NamedExtent>& axes);
-/// With the order already laid out (many plans share one).
-Program compile(const Plan& plan, const Slots& slots);
+/// With the order already laid out (many plans share one). `tile` by canonical term, where the plan has
+/// tiles: without it all terms lie in one tile, as those of most outputs do.
+Program compile(const Plan& plan, const Slots& slots, std::span<const int> tile = {});
 
 }  // namespace ulpscope

@@ -201,13 +201,14 @@ void OrderFinder::consider_family(int tier) {
       plan.order = order;
       const Slots slots = lay_out(order, axes_, 1);
       const auto places = std::ssize(slots.slot);
-      for (const Division& d : divisions(places, slots.outermost_step, block > 1, tier)) {
+      for (const Division& d : divisions(places, slots.outermost_step, block, tier)) {
         if (d.residue > 0 && !leaves_residue(d, places)) continue;
         if (block > 1 && !d.levels.empty() && d.levels.back().divide == Divide::chunks &&
             d.levels.back().count < block)
           continue;  // never a whole step
         plan.levels = d.levels;
         plan.residue = d.residue;
+        plan.interleave = d.interleave;
         consider(plan, compile(plan, slots));
       }
     }

@@ -7,6 +7,7 @@
 #include "reference/error.hpp"
 #include "reference/parallel.hpp"
 #include "reference/plan.hpp"
+#include "reference/replay/by_tile.hpp"
 #include "reference/replay/tile_replay.hpp"
 
 namespace ulpscope {
@@ -54,6 +55,7 @@ void replay(const Plan& plan, const Contraction& c, const Operands& operands, st
     throw Error("replay: '" + to_string(plan) +
                 "' leaves the order open, so it predicts no bits: use its bound, or reachable()");
   if (count == 0) return;
+  if (has_tiles(plan)) return replay_by_tile(plan, c, operands, begin, count, out, threads);
   const Program program = compile(plan, reduction_axes(c));
   const Engine engine = engine_for(plan);
   if (engine == Engine::scalar)
@@ -64,11 +66,12 @@ void replay(const Plan& plan, const Contraction& c, const Operands& operands, st
 }
 
 bool reachable(const Plan& plan, const Contraction& c, const Operands& operands, std::int64_t o,
-               std::uint32_t bits) {
+               std::uint32_t bits, const std::function<bool()>& give_up) {
   if (plan.levels.empty() || plan.levels[0].join != Join::unordered)
     throw Error("reachable: the outermost partial sums of '" + to_string(plan) + "' are not unordered");
   Plan inner = plan;
   inner.levels.erase(inner.levels.begin());
+  if (has_tiles(plan)) throw Error("reachable: tiles are not searched for orders");
   if (is_unordered(inner)) throw Error("reachable: only the outermost partial sums may be unordered");
   const Program program = compile(plan, reduction_axes(c));
   ScalarReplay scalar(plan, program, c, operands);
@@ -83,11 +86,13 @@ bool reachable(const Plan& plan, const Contraction& c, const Operands& operands,
   const DType format = plan.levels[0].in.value_or(plan.arithmetic.accumulator);
   std::vector<std::set<double>> sums(std::size_t{1} << parts.size());
   for (std::size_t i = 0; i < parts.size(); ++i) sums[std::size_t{1} << i] = {parts[i]};
-  for (std::size_t mask = 1; mask < sums.size(); ++mask)
+  for (std::size_t mask = 1; mask < sums.size(); ++mask) {
+    if (give_up && give_up()) return false;
     for (std::size_t i = 0; i < parts.size(); ++i)
       if (!(mask >> i & 1))
         for (const double sum : sums[mask])
           sums[mask | std::size_t{1} << i].insert(add_in(format, sum, parts[i]));
+  }
   return std::any_of(sums.back().begin(), sums.back().end(),
                      [&](double sum) { return finish(plan, c, sum, bias) == bits; });
 }

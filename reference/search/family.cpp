@@ -6,6 +6,7 @@
 #include <string>
 
 #include "reference/arithmetic/architectures.hpp"
+#include "reference/plan/pixel_tiles.hpp"
 
 namespace ulpscope {
 namespace {
@@ -57,13 +58,17 @@ bool has(const std::vector<NamedExtent>& axes, const std::string& name) {
 
 }  // namespace
 
-std::vector<Division> divisions(std::int64_t places, std::int64_t outermost_step, bool block, int tier) {
+std::vector<Division> divisions(std::int64_t places, std::int64_t outermost_step, int step_terms, int tier) {
+  const bool block = step_terms > 1;
   std::vector<Division> all;
   const std::vector<std::int64_t> residues =
       block ? std::vector<std::int64_t>{0, 16, 32, 64, 128} : std::vector<std::int64_t>{0};
   const std::vector<std::int64_t> lengths = slice_lengths(places, outermost_step);
   if (tier == 0) {
     for (const std::int64_t residue : residues) all.push_back({{}, residue});
+    // Operands loaded as vectors, from memory to registers: a quarter of a step's places lie in one thread,
+    // and a load of twice as many serves two steps.
+    if (block && step_terms % 4 == 0) all.push_back({{}, 0, {2, step_terms / 4}});
     for (const std::int64_t length : lengths)
       for (const std::int64_t residue : residues) all.push_back({{slices_of(length, Join::seq)}, residue});
     for (const std::int64_t run :
@@ -73,6 +78,12 @@ std::vector<Division> divisions(std::int64_t places, std::int64_t outermost_step
         if (run == 8 || run == 32 || (lanes & (lanes - 1)) == 0)
           all.push_back({{dealt(lanes, run, Join::seq)}});
     }
+    if (block)  // K tiles dealt to a few thread blocks, which hand their sums on
+      for (const std::int64_t run : {64, 32, 128, 16})
+        for (std::int64_t lanes = 2; lanes <= std::min<std::int64_t>(32, ceil_div(places, run)); ++lanes) {
+          all.push_back({{dealt(lanes, run, Join::butterfly)}});
+          if (run != 32 && (lanes & (lanes - 1)) != 0) all.push_back({{dealt(lanes, run, Join::seq)}});
+        }
     for (const std::int64_t lanes : {32, 16, 8, 64, 128})  // a warp's lanes, joined by shuffles
       for (const std::int64_t run : {1, 2, 4, 8}) all.push_back({{dealt(lanes, run, Join::butterfly)}});
     for (const std::int64_t lanes : {32, 16}) {
@@ -129,6 +140,7 @@ std::vector<Order> orders(const std::vector<NamedExtent>& axes, bool block, int 
       for (const std::int64_t chunk : {32, 16, 64, 8, 4})
         all.push_back(with_taps({{"c", chunk}}, descending, {{"c"}}));
       all.push_back(with_taps({}, descending, {{"c"}}));
+      if (block) all.push_back(with_taps({}, descending, {{"c", 16}, {"c"}}));
       if (descending) all.push_back(with_taps({{"c"}}, true, {}));
     }
   } else if (convolution && block) {
@@ -144,6 +156,40 @@ std::vector<Order> orders(const std::vector<NamedExtent>& axes, bool block, int 
     reversed.reversed = true;
     all.push_back(reversed);
   }
+  return all;
+}
+
+std::vector<TiledPlan> tilings(const Contraction& c, DType out) {
+  std::vector<TiledPlan> all;
+  const std::int64_t pixels = pixels_of(c);
+  std::int64_t channels = 1;  // terms of one tap
+  std::vector<OrderAxis> taps, rest;
+  for (const RedAxis& r : c.red) {
+    (r.coupling.out_axis >= 0 ? taps : rest).push_back({r.name});
+    if (r.coupling.out_axis < 0) channels *= r.size;
+  }
+  std::vector<Order> nests(1);  // the canonical order, and taps outermost
+  if (channels > 1) {
+    nests.emplace_back().kind = OrderKind::nest;
+    nests.back().axes = taps;
+    nests.back().axes.insert(nests.back().axes.end(), rest.begin(), rest.end());
+    std::swap(nests[0], nests[1]);
+  }
+  for (const std::int64_t length : {128, 64, 256, 32, 512, 1024})
+    for (const Join join : {Join::seq, Join::reverse})
+      for (const Order& order : nests)
+        for (const bool by_tap : {true, false})
+          for (const bool kept : {true, false}) {
+            if (pixels <= length || (kept && out == DType::f32)) continue;
+            if (by_tap && (channels == 1 || order.kind != OrderKind::nest)) continue;
+            Level tiles;
+            tiles.divide = Divide::tiles;
+            tiles.count = length;
+            tiles.join = join;
+            if (kept) tiles.kept = out;
+            all.push_back({order, {tiles}});
+            if (by_tap) all.back().levels.push_back(slices_of(channels, Join::seq));
+          }
   return all;
 }
 

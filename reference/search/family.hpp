@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "reference/contraction.hpp"
 #include "reference/plan/plan_types.hpp"
 #include "reference/plan/slots.hpp"
 
@@ -14,11 +15,22 @@ namespace ulpscope {
 struct Division {
   std::vector<Level> levels;
   std::int64_t residue = 0;
+  Interleave interleave = {};
 };
-std::vector<Division> divisions(std::int64_t places, std::int64_t outermost_step, bool block, int tier);
+/// `step_terms`: products of a block step; 1: none.
+std::vector<Division> divisions(std::int64_t places, std::int64_t outermost_step, int step_terms, int tier);
 
 /// Orders to try over these reduction axes, the likeliest first.
 std::vector<Order> orders(const std::vector<NamedExtent>& axes, bool block, int tier);
+
+/// Plans with tiles of A's image, outermost: an order and its partial sums, for FMA chains. None for
+/// operators without an image, or where it is smaller than every tile. Running sums are kept in `out`, where
+/// that is shorter than fp32, or not.
+struct TiledPlan {
+  Order order;
+  std::vector<Level> levels;
+};
+std::vector<TiledPlan> tilings(const Contraction& c, DType out);
 
 /// Arithmetics that go with an operand format: FMA chains for fp32, block steps for what tensor cores take
 /// (first of `block_terms` terms, if not 0).

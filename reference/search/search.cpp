@@ -14,6 +14,7 @@
 #include "reference/parallel.hpp"
 #include "reference/plan.hpp"
 #include "reference/search/family.hpp"
+#include "reference/search/operand_fit.hpp"
 #include "reference/search/sample.hpp"
 #include "reference/terms.hpp"
 
@@ -24,6 +25,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kScreened = 48;  // outputs every candidate is first tried on, in the order of their use
 constexpr std::int64_t kMostUnordered = 16;  // parts whose every order can be checked
+constexpr std::size_t kRun = 1 << 14;        // outputs replayed between two looks at the clock
 constexpr std::size_t kMostPlans = 64;       // fits beyond this many say no more than "not unique"
 
 struct Candidate {
@@ -66,17 +68,20 @@ class Search {
     if (seen_.outputs.empty() || seen_.outputs.size() != seen_.bits.size())
       throw Error("search: give at least one observed output, and one bit pattern for each");
     choose_sample();
-    rank_operands();
+    result_.operands = rank_operands(c_, operands_, seen_, sample_, options_.operands);
     for (const std::string& hint : options_.hints) try_hint(hint);
+    timed_ = true;
     if (result_.plans.empty() || !options_.hints.empty()) {
       // Candidates that leave no room for doubt first: a tier is walked whole, so that `unique` means
       // something.
       // Undivided sums first: where the data tells little, each division that fits costs a full replay.
       walk(0, false);
       if (!enough()) walk(0, true);
+      if (result_.plans.empty()) walk_tiles();
       if (result_.plans.empty()) walk(1, true);
     }
     if (result_.plans.empty() && seen_.dtype == DType::f32) walk_unordered();
+    result_.exhausted = !late_;
     result_.unique =
         result_.plans.size() == 1 && !result_.rounded_exact_fits && result_.exhausted && !options_.confirm;
     result_.seconds = std::chrono::duration<double>(Clock::now() - start_).count();
@@ -84,10 +89,11 @@ class Search {
   }
 
  private:
+  // Asked in every inner loop; any thread may. Hints are tried in any case.
   bool late() {
-    if (std::chrono::duration<double>(Clock::now() - start_).count() < options_.seconds) return false;
-    result_.exhausted = false;
-    return true;
+    if (timed_ && !late_ && std::chrono::duration<double>(Clock::now() - start_).count() >= options_.seconds)
+      late_ = true;
+    return late_;
   }
 
   // Spread over the whole range, deterministic; where the correctly rounded exact result differs from what
@@ -127,86 +133,6 @@ class Search {
     return round_to_bits(seen_.dtype, sum / c_.divisor);
   }
 
-  // Which roundings of the operands can have led to these outputs, in whatever order they were added.
-  void rank_operands() {
-    std::vector<OperandFormat> formats = options_.operands;
-    if (formats.empty())
-      formats = {OperandFormat::fp32,    OperandFormat::tf32_rne, OperandFormat::tf32_rna,
-                 OperandFormat::tf32_rz, OperandFormat::bf16,     OperandFormat::fp16};
-    prefer_exact_format(formats);
-    std::vector<OperandFit> fits;
-    for (const OperandFormat a : formats) {
-      fits.push_back(fit_of(a, a));
-      if (a == OperandFormat::fp32 || c_.b_is_ones ||
-          std::find(formats.begin(), formats.end(), OperandFormat::fp32) == formats.end())
-        continue;
-      fits.push_back(fit_of(a, OperandFormat::fp32));
-      fits.push_back(fit_of(OperandFormat::fp32, a));
-    }
-    std::stable_sort(fits.begin(), fits.end(), [](auto& x, auto& y) { return x.residual < y.residual; });
-    result_.operands = fits;
-  }
-
-  // Operands that already are numbers of a narrower format: roundings to formats that hold them all change
-  // nothing, so one name stands for them, that of the narrowest format, and it comes first (16-bit data goes
-  // to tensor cores).
-  void prefer_exact_format(std::vector<OperandFormat>& formats) const {
-    auto unchanged = [&](OperandFormat format) {
-      for (const std::size_t i : sample_) {
-        const std::int64_t o = seen_.outputs[i];
-        const SampledOutput stored =
-            sample_output(c_, operands_, OperandFormat::fp32, OperandFormat::fp32, o, 0);
-        const SampledOutput shorter = sample_output(c_, operands_, format, format, o, 0);
-        if (stored.a != shorter.a || stored.b != shorter.b) return false;
-      }
-      return true;
-    };
-    for (const OperandFormat narrow : {OperandFormat::bf16, OperandFormat::fp16, OperandFormat::tf32_rne}) {
-      if (std::find(formats.begin(), formats.end(), narrow) == formats.end() || !unchanged(narrow)) continue;
-      std::vector<OperandFormat> kept{narrow};
-      for (const OperandFormat f : formats)
-        if (f == OperandFormat::fp32 || (f != narrow && !unchanged(f))) kept.push_back(f);
-      formats = kept;
-      return;
-    }
-  }
-
-  OperandFit fit_of(OperandFormat a, OperandFormat b) const {
-    OperandFit fit{a, b, 0, true};
-    double squares = 0;
-    std::int64_t counted = 0;
-    for (const std::size_t i : sample_) {
-      const double seen = value_of_bits(seen_.dtype, seen_.bits[i]);
-      if (!std::isfinite(seen)) continue;
-      const SampledOutput o = sample_output(c_, operands_, a, b, seen_.outputs[i], seen_.bits[i]);
-      double sum = o.bias, magnitude = std::abs(o.bias);
-      std::int64_t terms = 1;
-      for (std::size_t t = 0; t < o.has.size(); ++t) {
-        if (!o.has[t]) continue;
-        const double product = static_cast<double>(o.a[t]) * static_cast<double>(o.b[t]);
-        sum += product;
-        magnitude += std::abs(product);
-        ++terms;
-      }
-      sum /= c_.divisor;
-      magnitude /= std::abs(c_.divisor);
-      if (!std::isfinite(sum) || magnitude == 0) continue;
-      const double error = std::abs(seen - sum);
-      const double unit = 0x1p-24 * magnitude;
-      // Any order of rounded sums stays within n*u*S; a truncating tensor core of 24 bits within twice that.
-      // Partial sums that are kept in a 16-bit format add half an ulp of each, u_out * S in all.
-      const double partials =
-          seen_.dtype == DType::f32 ? 0 : std::ldexp(magnitude, -info(seen_.dtype).precision);
-      const double bound = 2.01 * static_cast<double>(terms + 2) * unit + partials +
-                           0.51 * ulp_at(seen_.dtype, sum) + 0x1p-140;
-      if (error > bound) fit.admissible = false;
-      squares += (error / unit) * (error / unit);
-      ++counted;
-    }
-    fit.residual = counted ? std::sqrt(squares / static_cast<double>(counted)) : 0;
-    return fit;
-  }
-
   const std::vector<SampledOutput>& samples(OperandFormat a, OperandFormat b) {
     auto& list = samples_[{a, b}];
     if (list.empty())
@@ -218,7 +144,8 @@ class Search {
   void try_hint(const std::string& text) {
     Candidate candidate{*parse_plan(text), {}};
     candidate.plan.out = seen_.dtype;
-    if (candidate.plan.operands.pass_count() > 1 || candidate.plan.arithmetic.accumulator == DType::f64) {
+    if (candidate.plan.operands.pass_count() > 1 || candidate.plan.arithmetic.accumulator == DType::f64 ||
+        has_tiles(candidate.plan)) {
       confirm(candidate);  // what the screening loop does not cover
       return;
     }
@@ -248,15 +175,17 @@ class Search {
   void walk(const OperandFit& fit, const Arithmetic& arithmetic, int tier, bool divided) {
     const std::vector<SampledOutput>& outputs = samples(fit.a, fit.b);
     const bool block = arithmetic.step == Step::block;
+    const int step_terms = block ? arithmetic.block.terms : 1;
     const bool plain = arithmetic.step == Step::fma || block;
     for (int order_tier = 0; order_tier <= tier; ++order_tier)
       for (const Order& order : orders(axes_, block, order_tier)) {
+        if (late()) return;
         const Slots slots = lay_out(order, axes_, 1);
         std::vector<Division> ways =
-            divisions(static_cast<std::int64_t>(slots.slot.size()), slots.outermost_step, block, 0);
+            divisions(static_cast<std::int64_t>(slots.slot.size()), slots.outermost_step, step_terms, 0);
         if (tier > 0) {
           const auto more =
-              divisions(static_cast<std::int64_t>(slots.slot.size()), slots.outermost_step, block, 1);
+              divisions(static_cast<std::int64_t>(slots.slot.size()), slots.outermost_step, step_terms, 1);
           ways.insert(ways.end(), more.begin(), more.end());
         }
         if (!divided) std::erase_if(ways, [](const Division& way) { return !way.levels.empty(); });
@@ -275,6 +204,7 @@ class Search {
           candidate.plan.order = order;
           candidate.plan.levels = way.levels;
           candidate.plan.residue = way.residue;
+          candidate.plan.interleave = way.interleave;
           candidate.plan.out = seen_.dtype;
           candidate.program = compile(candidate.plan, slots);
           consider(candidate, outputs);
@@ -323,6 +253,36 @@ class Search {
     return false;
   }
 
+  // Kernels that walk over A's image tile by tile add what each tile brings. Outputs differ in how their taps
+  // share tiles, so these plans have no one program: they are replayed output by output.
+  void walk_tiles() {
+    const std::vector<TiledPlan> plans = tilings(c_, seen_.dtype);
+    for (const OperandFit& fit : result_.operands) {
+      if (!fit.admissible) continue;
+      parallel_for(std::ssize(plans), options_.threads, [&](std::int64_t i) {
+        const TiledPlan& way = plans[static_cast<std::size_t>(i)];
+        Candidate candidate;
+        candidate.plan.operands.a = fit.a;
+        candidate.plan.operands.b = fit.b;
+        candidate.plan.order = way.order;
+        candidate.plan.levels = way.levels;
+        candidate.plan.out = seen_.dtype;
+        {
+          const std::lock_guard lock(guard_);
+          if (result_.plans.size() >= kMostPlans || enough() || late()) return;
+          ++result_.candidates;
+        }
+        screen(candidate, sample_.size(), [&](std::size_t k) {
+          const std::size_t at = sample_[k];
+          std::uint32_t bits = 0;
+          replay(candidate.plan, c_, operands_, seen_.outputs[at], 1, &bits, 1);
+          return same(bits, seen_.bits[at]);
+        });
+      });
+      if (!result_.plans.empty()) return;
+    }
+  }
+
   bool gives_in_some_order(const Order& order, std::int64_t length) {
     Plan plan;
     plan.order = order;
@@ -334,36 +294,43 @@ class Search {
     plan.levels = {level};
     ++result_.candidates;
     const bool all = std::all_of(sample_.begin(), sample_.end(), [&](std::size_t i) {
-      return reachable(plan, c_, operands_, seen_.outputs[i], seen_.bits[i]);
+      return reachable(plan, c_, operands_, seen_.outputs[i], seen_.bits[i], [&] { return late(); });
     });
     if (all) result_.unordered_plan = to_string(plan);
     return all;
   }
 
-  void consider(Candidate& candidate, const std::vector<SampledOutput>& outputs) {
+  void consider(const Candidate& candidate, const std::vector<SampledOutput>& outputs) {
     {
       const std::lock_guard lock(guard_);
       if (!tried_.insert(hash_of(candidate)).second) return;
       ++result_.candidates;
     }
     thread_local std::vector<double> registers;
-    std::size_t equal = 0, seen = 0;
+    screen(candidate, outputs.size(), [&](std::size_t i) {
+      return run(candidate.plan, candidate.program, c_, outputs[i], registers) == outputs[i].seen;
+    });
+  }
+
+  // On the sample, output by output; what gives all of them is confirmed.
+  template <class Agrees>
+  void screen(const Candidate& candidate, std::size_t outputs, Agrees agrees) {
+    std::size_t equal = 0;
     const double to_beat = best_share_.load();
-    for (const SampledOutput& o : outputs) {
-      ++seen;
-      equal += run(candidate.plan, candidate.program, c_, o, registers) == o.seen;
+    for (std::size_t seen = 1; seen <= outputs; ++seen) {
+      if (late()) return;
+      equal += agrees(seen - 1);
       // A wrong plan agrees now and then: go on while at least a third agrees, so that the best partial fit
       // is known.
-      const std::size_t most = equal + outputs.size() - seen;
-      if (most < outputs.size() && static_cast<double>(most) <= to_beat * static_cast<double>(outputs.size()))
-        return;
+      const std::size_t most = equal + outputs - seen;
+      if (most < outputs && static_cast<double>(most) <= to_beat * static_cast<double>(outputs)) return;
       if (seen >= 4 && 3 * equal < seen) return;
     }
-    if (equal == outputs.size()) {
+    if (equal == outputs) {
       confirm(candidate);
     } else {
       const std::lock_guard lock(guard_);
-      note_share(static_cast<double>(equal) / static_cast<double>(outputs.size()), candidate.plan);
+      note_share(static_cast<double>(equal) / static_cast<double>(outputs), candidate.plan);
     }
   }
 
@@ -379,7 +346,8 @@ class Search {
     std::vector<std::uint32_t> bits(seen_.outputs.size());
     for (std::size_t from = 0; from < bits.size();) {
       std::size_t to = from + 1;
-      while (to < bits.size() && seen_.outputs[to] == seen_.outputs[to - 1] + 1) ++to;
+      while (to < bits.size() && to - from < kRun && seen_.outputs[to] == seen_.outputs[to - 1] + 1) ++to;
+      if (late()) return;
       replay(candidate.plan, c_, operands_, seen_.outputs[from], static_cast<std::int64_t>(to - from),
              &bits[from], 1);
       from = to;
@@ -411,6 +379,8 @@ class Search {
   std::unordered_set<std::uint64_t> tried_;
   std::mutex guard_;
   std::atomic<double> best_share_{0};
+  std::atomic<bool> late_{false};
+  bool timed_ = false;
   SearchResult result_;
 };
 

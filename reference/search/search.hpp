@@ -34,7 +34,7 @@ struct SearchOptions {
   std::vector<std::string> hints;
   /// A tensor core's step to try first (an instruction named in a kernel's name); 0: none.
   int block_terms = 0;
-  double seconds = 60;  // gives up after about this long
+  double seconds = 60;  // gives up after about this long; hints are tried in any case
   int threads = 0;
   /// A last test for a plan that gives every observed bit (a hash of outputs that were not kept, say); called
   /// from several threads. Many plans may agree on a few 16-bit outputs: with this the search goes on until

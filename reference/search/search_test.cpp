@@ -97,10 +97,14 @@ TEST(Search, SixteenBitResultsThatTellDoTell) {
   EXPECT_THAT(r.plans, ::testing::Contains("fp16 | block 16 frac 25 rz | chunks 1408 seq | out fp16"));
 }
 
-// Kernels that keep odd tiles: K tiles of 128 with the short one first, and 16-bit products eight at a time.
-TEST(Search, TilesOfTuringsKernelsAreFound) {
+// Kernels that keep odd tiles: K tiles of 128 with the short one first, 16-bit products eight at a time,
+// vectors that serve two steps, K tiles dealt to three thread blocks of which the last adds the first's sum
+// first.
+TEST(Search, OddTilesAndStepsAreFound) {
   for (const char* text :
-       {"fp16 | block 16 frac 25 rz | residue 128", "bf16 | block 8 frac 25 rz | chunks 64 seq"}) {
+       {"fp16 | block 16 frac 25 rz | residue 128", "bf16 | block 8 frac 25 rz | chunks 64 seq",
+        "fp16 | block 16 frac 25 rz | interleave 2 every 4",
+        "fp16 | block 16 frac 25 rz | lanes 3 every 64 butterfly"}) {
     const auto plan = parse_plan(text);
     const DType in = text[0] == 'b' ? DType::bf16 : DType::f16;
     Problem p;

@@ -23,6 +23,10 @@ class RandomPlans {
     order(p, axes);
     while (p.levels.size() < 3 && one_in(2)) p.levels.push_back(level(axes));
     if (p.arithmetic.step == Step::block && one_in(3)) p.residue = 2 + below(40);
+    if (p.arithmetic.step == Step::block && one_in(4)) {
+      p.interleave.steps = 2 + static_cast<int>(below(3));
+      if (p.arithmetic.block.terms % 2 == 0) p.interleave.run = 1 + below(2);
+    }
     if (one_in(6)) p.alpha = std::ldexp(1.0 + below(1024), -9);
     if (one_in(6)) p.beta = 0.3;
     if (!p.alpha && !p.beta && one_in(3)) p.bias = one_in(2) ? BiasPlace::first : BiasPlace::after;
@@ -107,6 +111,7 @@ class RandomPlans {
     l.join = static_cast<Join>(below(5));
     if (one_in(8)) l.in = one_in(2) ? DType::f64 : DType::f32;
     if (one_in(8)) l.as = one_in(2) ? DType::bf16 : DType::f16;
+    if (l.join <= Join::reverse && one_in(8)) l.kept = one_in(2) ? DType::bf16 : DType::f16;
     return l;
   }
 };

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "reference/error.hpp"
+#include "reference/plan/pixel_tiles.hpp"
 
 namespace ulpscope {
 namespace {
@@ -82,7 +83,14 @@ SummationTree tree_of(const Plan& plan, const std::vector<NamedExtent>& axes) {
 }
 
 SummationTree tree_of(const Plan& plan, const Contraction& c, std::int64_t output) {
-  const Program program = compile(plan, reduction_axes(c));
+  std::vector<int> tile;
+  if (has_tiles(plan)) {
+    const PixelTiles tiles(c, plan.levels[0].count);
+    tiles.ranks(output, tile);
+    tile = tiles.by_term(tile);
+  }
+  const Program program =
+      compile(plan, lay_out(plan.order, reduction_axes(c), plan.operands.pass_count()), tile);
   std::vector<bool> present(static_cast<std::size_t>(program.terms));
   for (const Term& t : terms_of(c, output)) present[static_cast<std::size_t>(t.id)] = true;
   return Builder(program, &present).build(plan.arithmetic);
