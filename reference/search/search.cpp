@@ -31,6 +31,7 @@ constexpr std::size_t kMostPlans = 64;       // fits beyond this many say no mor
 struct Candidate {
   Plan plan;
   Program program;
+  std::int64_t rank = 0;  // where it stands among those tried side by side: the simplest first
 };
 
 std::uint64_t hash_of(const Candidate& c) {
@@ -69,7 +70,10 @@ class Search {
       throw Error("search: give at least one observed output, and one bit pattern for each");
     choose_sample();
     result_.operands = rank_operands(c_, operands_, seen_, sample_, options_.operands);
-    for (const std::string& hint : options_.hints) try_hint(hint);
+    for (const std::string& hint : options_.hints) {
+      try_hint(hint);
+      take_found();
+    }
     timed_ = true;
     if (result_.plans.empty() || !options_.hints.empty()) {
       // Candidates that leave no room for doubt first: a tier is walked whole, so that `unique` means
@@ -170,7 +174,9 @@ class Search {
   }
 
   // Where everything fits, more fits say nothing; a plan that passed the caller's test settles it.
-  bool enough() const { return !result_.plans.empty() && (result_.rounded_exact_fits || options_.confirm); }
+  bool enough() const {
+    return !(result_.plans.empty() && found_.empty()) && (result_.rounded_exact_fits || options_.confirm);
+  }
 
   void walk(const OperandFit& fit, const Arithmetic& arithmetic, int tier, bool divided) {
     const std::vector<SampledOutput>& outputs = samples(fit.a, fit.b);
@@ -194,7 +200,9 @@ class Search {
         parallel_for(static_cast<std::int64_t>(ways.size()), options_.threads, [&](std::int64_t i) {
           {
             const std::lock_guard lock(guard_);
-            if (result_.plans.size() >= kMostPlans || (options_.confirm && enough()) || late()) return;
+            if (result_.plans.size() + found_.size() >= kMostPlans || (options_.confirm && enough()) ||
+                late())
+              return;
           }
           const Division& way = ways[static_cast<std::size_t>(i)];
           Candidate candidate;
@@ -205,10 +213,12 @@ class Search {
           candidate.plan.levels = way.levels;
           candidate.plan.residue = way.residue;
           candidate.plan.interleave = way.interleave;
+          candidate.rank = i;
           candidate.plan.out = seen_.dtype;
           candidate.program = compile(candidate.plan, slots);
           consider(candidate, outputs);
         });
+        take_found();
         if (enough()) return;
       }
   }
@@ -267,9 +277,10 @@ class Search {
         candidate.plan.order = way.order;
         candidate.plan.levels = way.levels;
         candidate.plan.out = seen_.dtype;
+        candidate.rank = i;
         {
           const std::lock_guard lock(guard_);
-          if (result_.plans.size() >= kMostPlans || enough() || late()) return;
+          if (result_.plans.size() + found_.size() >= kMostPlans || enough() || late()) return;
           ++result_.candidates;
         }
         screen(candidate, sample_.size(), [&](std::size_t k) {
@@ -279,6 +290,7 @@ class Search {
           return same(bits, seen_.bits[at]);
         });
       });
+      take_found();
       if (!result_.plans.empty()) return;
     }
   }
@@ -334,6 +346,15 @@ class Search {
     }
   }
 
+  // What was found side by side, in the order of the family: candidates are begun in that order and those
+  // begun are finished, so the first is the same for any number of threads.
+  void take_found() {
+    std::stable_sort(found_.begin(), found_.end(), [](auto& x, auto& y) { return x.first < y.first; });
+    for (auto& [rank, plan] : found_)
+      if (result_.plans.size() < kMostPlans) result_.plans.push_back(std::move(plan));
+    found_.clear();
+  }
+
   void note_share(double share, const Plan& plan) {
     if (share <= result_.best_share) return;
     result_.best_share = share;
@@ -358,7 +379,7 @@ class Search {
     const std::lock_guard lock(guard_);
     result_.outputs_confirmed = static_cast<std::int64_t>(bits.size());
     note_share(static_cast<double>(equal) / static_cast<double>(bits.size()), candidate.plan);
-    if (passed && result_.plans.size() < kMostPlans) result_.plans.push_back(to_string(candidate.plan));
+    if (passed) found_.emplace_back(candidate.rank, to_string(candidate.plan));
     if (equal == bits.size() && !passed && result_.refuted++ == 0)
       result_.refuted_plan = to_string(candidate.plan);
   }
@@ -381,6 +402,7 @@ class Search {
   std::atomic<double> best_share_{0};
   std::atomic<bool> late_{false};
   bool timed_ = false;
+  std::vector<std::pair<std::int64_t, std::string>> found_;  // by rank, until take_found
   SearchResult result_;
 };
 
