@@ -159,6 +159,23 @@ TEST(Probe, OneOutputShowsItsWholeTree) {
   EXPECT_GT(r.launches, 300);
 }
 
+// Short data leave few terms that can be counted: the order must be among those that libraries use.
+TEST(Probe, ShortDotProductsAreFoundInTheFamily) {
+  Problem dot;
+  dot.params.op = "dot";
+  dot.a = dot.b = {1500};
+  ProbeOptions options;
+  options.max_launches = 2500;
+  options.random_launches = 32;
+  const std::string order = " | fma | lanes 4 every 128 seq | chunks 128 seq | lanes 128 butterfly | out ";
+  for (const auto& [name, in] : {std::pair{"bf16", DType::bf16}, {"fp16", DType::f16}}) {
+    const ProbeTarget t = device(dot, name + order + name, in);
+    const ProbeResult r = probe(t, options);
+    EXPECT_TRUE(r.confirmed) << notes(r);
+    EXPECT_TRUE(same_order(r.plan, name + order + name, t.contraction)) << notes(r);
+  }
+}
+
 // An order no family knows is read from masks alone.
 TEST(Probe, UnknownTreesAreRead) {
   ProbeOptions options;

@@ -97,6 +97,16 @@ std::vector<Division> divisions(std::int64_t places, std::int64_t outermost_step
         if (places > lanes * per_tile)
           all.push_back({{dealt(lanes, 1, Join::seq), slices_of(per_tile, Join::seq)}});
     all.push_back({{slices_of(1, Join::tree)}});
+    // Dot products: a block of threads takes neighbouring places, each thread a vector of them; a tree over
+    // the threads, and the blocks' sums added by four accumulators in turn (cuBLAS), or one after another.
+    for (const std::int64_t vector : {1, 2, 4, 8})
+      for (const std::int64_t threads : {128, 256, 64}) {
+        const std::int64_t each = threads * vector;
+        if (block || places <= each) continue;
+        const Level tree = dealt(threads, vector, Join::butterfly);
+        all.push_back({{dealt(4, each, Join::seq), slices_of(each, Join::seq), tree}});
+        all.push_back({{slices_of(each, Join::seq), tree}});
+      }
     return all;
   }
   for (const Join join : {Join::butterfly, Join::tree, Join::reverse, Join::recursive}) {
@@ -196,7 +206,8 @@ std::vector<TiledPlan> tilings(const Contraction& c, DType out) {
 std::vector<Arithmetic> arithmetics(OperandFormat a, OperandFormat b, int tier, int block_terms) {
   std::vector<Arithmetic> all;
   auto tensor = [](OperandFormat f) { return f != OperandFormat::fp32 && f != OperandFormat::fp64; };
-  Arithmetic fma;
+  Arithmetic fma, separate;
+  separate.step = Step::mul_add;
   if (tensor(a) && tensor(b)) {
     const bool tf32 =
         a == OperandFormat::tf32_rne || a == OperandFormat::tf32_rna || a == OperandFormat::tf32_rz;
@@ -221,13 +232,11 @@ std::vector<Arithmetic> arithmetics(OperandFormat a, OperandFormat b, int tier, 
     return all;
   }
   all.push_back(fma);
+  all.push_back(separate);
   Arithmetic wide = fma;
   wide.accumulator = wide.product = DType::f64;
-  Arithmetic separate;
-  separate.step = Step::mul_add;
   all.push_back(wide);
   if (tier > 0) {
-    all.push_back(separate);
     Arithmetic mixed = separate;
     mixed.accumulator = DType::f64;
     all.push_back(mixed);

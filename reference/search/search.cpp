@@ -196,7 +196,14 @@ class Search {
         }
         if (!divided) std::erase_if(ways, [](const Division& way) { return !way.levels.empty(); });
         if (seen_.dtype != DType::f32) with_short_partials(ways);
-        if (!plain) ways.resize(1);  // compensated and separate sums: chains only, before anything fancier
+        // Products rounded by themselves: where threads sum vectors of them, and, if nothing else fits, in
+        // chains. Compensated and wide sums: in chains only, before anything fancier.
+        if (arithmetic.step == Step::mul_add && arithmetic.accumulator == DType::f32)
+          std::erase_if(ways, [&](const Division& way) {
+            return way.levels.empty() ? tier == 0 : way.levels.size() < 2 || way.levels.back().unit < 2;
+          });
+        else if (!plain)
+          ways.resize(1);
         parallel_for(static_cast<std::int64_t>(ways.size()), options_.threads, [&](std::int64_t i) {
           {
             const std::lock_guard lock(guard_);

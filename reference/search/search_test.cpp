@@ -124,6 +124,26 @@ TEST(Search, OddTilesAndStepsAreFound) {
   }
 }
 
+// cuBLAS's dot_kernel and reduce_1Block: products rounded by themselves, two to a thread, a tree over 128
+// threads, four accumulators over the blocks.
+TEST(Search, ReductionsOverThreadsAndBlocksAreFound) {
+  const char* text = "fp32 | mul_add | lanes 4 every 256 seq | chunks 256 seq | lanes 128 every 2 butterfly";
+  Problem p;
+  p.params.op = "gemm";
+  p.a = {12, 3110};
+  p.b = {3110, 1};
+  const Contraction c = lower(p);
+  Tensor a = make_tensor(DType::f32, p.a), b = make_tensor(DType::f32, p.b),
+         y = make_tensor(DType::f32, {12});
+  std::mt19937_64 rng(6);
+  for (Tensor* t : {&a, &b})
+    for (std::int64_t i = 0; i < t->size(); ++i)
+      t->as<float>()[i] = static_cast<float>(rng() >> 40) * 0x1p-23f - 1;
+  replay(*parse_plan(text), c, {a.view(), b.view(), {}}, 0, 12, y.as<std::uint32_t>(), 1);
+  const SearchResult r = find_plans(c, {a.view(), b.view(), {}}, observe(y.view()));
+  EXPECT_THAT(r.plans, ::testing::ElementsAre(text)) << r.best_share << " " << r.best_plan;
+}
+
 // Few 16-bit outputs fit many plans; what is known of all of them (here the bits, in a capture a hash)
 // chooses.
 TEST(Search, GoesOnUntilAPlanPassesTheCallersTest) {
