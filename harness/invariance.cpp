@@ -50,11 +50,12 @@ double magnitude_of(TermGather& t, const Contraction& c, std::int64_t o) {
   return s / c.divisor * (1 + static_cast<double>(t.n + 1) * 0x1p-52);
 }
 
+constexpr std::int64_t kEnough = 4096;
+
 // The plan of one run, from at most a few thousand of the common outputs.
 std::string plan_of(const ObservedRun& run, std::int64_t n, const InvarianceOptions& options) {
   Observation seen;
   seen.dtype = run.output.dtype;
-  constexpr std::int64_t kEnough = 4096;
   for (std::int64_t i = 0; i < n; i += std::max<std::int64_t>(1, n / kEnough))
     seen.outputs.push_back(place(run, i));
   std::sort(seen.outputs.begin(), seen.outputs.end());
@@ -251,6 +252,8 @@ InvarianceReport compare_runs(Circumstance circumstance, const std::vector<Obser
     if (options.search_seconds > 0)
       for (std::size_t i = 0; i < runs.size(); ++i)
         report.plans[i] = plan_of(runs[i], report.outputs, options);
+    report.plans_account = report.outputs < 2 * kEnough;
+    for (const std::string& p : report.plans) report.plans_account = report.plans_account && !p.empty();
     for (const std::string& p : report.plans) report.plans_differ |= p != report.plans.front();
     report.expected_spread = expected_spread(base, options);
     report.suspicious =

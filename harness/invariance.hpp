@@ -63,7 +63,8 @@ struct InvarianceReport {
   std::vector<std::string> plans;        // per run, where found; else ""
   std::vector<ObservedValue> values;     // of the first differing output
   bool same_bits = true, plans_differ = false;
-  bool race = false;  // repeats of one call spread beyond what order can do
+  bool plans_account = false;  // every run's plan was found, and replayed on every common output
+  bool race = false;           // repeats of one call spread beyond what order can do
   bool suspicious =
       false;  // within that bound, but more than 10 times what two orders are expected to differ
   std::string sentence;

@@ -183,6 +183,7 @@ TEST(Invariance, NamesThePlansThatDiffer) {
   const InvarianceReport r =
       compare_runs(Circumstance::batch_size, {call.observed("1", x), call.observed("64", y)}, options);
   EXPECT_TRUE(r.plans_differ);
+  EXPECT_TRUE(r.plans_account);
   // Two slices of 48: `split 2` and `chunks 48` say the same.
   EXPECT_TRUE(r.plans[1].find("split 2") != std::string::npos ||
               r.plans[1].find("chunks 48") != std::string::npos)
