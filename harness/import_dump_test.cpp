@@ -88,6 +88,20 @@ TEST_F(Import, AWholeResultIsJudged) {
   EXPECT_EQ(r.executed, "recorded");
 }
 
+// The case's fills and seed made nothing here: no line of the record may say so.
+TEST_F(Import, ARecordShowsNoFillsOfADump) {
+  const std::string path = folder_ + "/capture.npz";
+  write_capture(path, import_dump(call_, 1));
+  const Record record = judge_captures({path}, ReplayChoice::all, 1, {}, {});
+  const auto& row = record.results.at(0);
+  const std::string text = row.at("case_text");
+  for (const char* word : {"seed=", " a=", " b=", "uniform"})
+    EXPECT_THAT(text + row["reproduce"].get<std::string>(), ::testing::Not(::testing::HasSubstr(word)));
+  EXPECT_EQ(to_string(parse_case(text).problem), to_string(test_.problem));
+  EXPECT_EQ(row.at("explanation").at("operands"), "fp32");
+  EXPECT_EQ(record.cases.at(0).at("case"), row.at("case"));
+}
+
 TEST_F(Import, SlicesBecomeWindowsInTheirPlaces) {
   struct Part {
     const char* text;

@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <sstream>
 
 #include "harness/bound.hpp"
+#include "harness/drift_json.hpp"
 #include "harness/environment.hpp"
 #include "harness/found_plan.hpp"
+#include "harness/ladder/result_ladder.hpp"
 #include "harness/probe/device_check.hpp"
 #include "harness/run_probe.hpp"
 #include "harness/run_slabs.hpp"
@@ -127,6 +130,18 @@ std::string plan_in_windows(const Capture& capture, const Contraction& c, const 
   return found_plan(c, operands, capture.test.in, seen, options);
 }
 
+/// The case's text without what makes inputs: a dump brings its own operands.
+std::string without_fills(const std::string& text) {
+  std::istringstream words(text);
+  std::string kept;
+  for (std::string word; words >> word;) {
+    const bool made = word.starts_with("a=") || word.starts_with("b=") || word.starts_with("bias=") ||
+                      word.starts_with("seed=");
+    if (!made) kept += (kept.empty() ? "" : " ") + word;
+  }
+  return kept;
+}
+
 const Inputs& inputs_of(const Capture& capture, InputsCache& cache, int threads) {
   const std::string text = to_string(capture.test);
   if (capture.a.data) {
@@ -144,7 +159,8 @@ const Inputs& inputs_of(const Capture& capture, InputsCache& cache, int threads)
 
 }  // namespace
 
-Result judge_capture(const Capture& capture, InputsCache& cache, ReplayChoice replay_choice, int threads) {
+Result judge_capture(const Capture& capture, InputsCache& cache, ReplayChoice replay_choice, int threads,
+                     bool explain) {
   Result r;
   r.test = capture.test;
   r.variant = capture.variant;
@@ -204,6 +220,10 @@ Result judge_capture(const Capture& capture, InputsCache& cache, ReplayChoice re
     e.measured.reset();
   }
   r.judgement = judge_on_device(e, disagreement_in(capture.environment));
+  if (explain && e.measured) {
+    const Contraction c = lower(capture.test.problem);
+    r.explanation = explain_result(r, c, cache.inputs.operands(), sample_of(capture.windows, c), threads);
+  }
   return r;
 }
 
@@ -224,7 +244,7 @@ std::vector<std::string> capture_paths(const std::vector<std::string>& paths) {
 
 Record judge_captures(const std::vector<std::string>& paths, ReplayChoice replay, int threads,
                       const std::vector<std::string>& argv,
-                      const std::function<void(const std::string&)>& progress) {
+                      const std::function<void(const std::string&)>& progress, bool explain) {
   const std::vector<std::string> files = capture_paths(paths);
   Record record;
   record.environment = describe_environment(argv);
@@ -232,10 +252,18 @@ Record judge_captures(const std::vector<std::string>& paths, ReplayChoice replay
   for (const std::string& file : files) {
     const Capture capture = read_capture(file);
     if (progress) progress("judging " + file);
-    const Result r = judge_capture(capture, cache, replay, threads);
+    const Result r = judge_capture(capture, cache, replay, threads, explain);
     nlohmann::json row = to_json(r);
-    // No run makes a dump's operands again.
-    if (capture.a.data) row["reproduce"] = fmt::format("ulpscope judge '{}'", file);
+    if (explain && r.evidence.measured && !has_case(record, r.test.name, r.input_hash))
+      record.cases.push_back(
+          {{"case", r.test.name},
+           {"input_hash", r.input_hash},
+           {"drift", capture.a.data ? drift_of_operands(r.test, cache.inputs.operands(), threads)
+                                    : drift_of_case(r.test, threads)}});
+    if (capture.a.data) {  // no run makes a dump's operands again
+      row["case_text"] = without_fills(row["case_text"].get<std::string>());
+      row["reproduce"] = fmt::format("ulpscope judge '{}'", file);
+    }
     row["captured_on"] =
         capture.environment.is_object() ? capture.environment.value("device", nlohmann::json()) : nullptr;
     record.results.push_back(row);

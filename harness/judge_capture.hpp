@@ -17,15 +17,17 @@ struct InputsCache {
   Inputs inputs;
 };
 
-/// A capture whose inputs cannot be made again bit for bit gets verdict `error`.
-Result judge_capture(const Capture& capture, InputsCache& cache, ReplayChoice replay, int threads);
+/// A capture whose inputs cannot be made again bit for bit gets verdict `error`. `explain`: with the ladder
+/// of causes.
+Result judge_capture(const Capture& capture, InputsCache& cache, ReplayChoice replay, int threads,
+                     bool explain = true);
 
 /// The captures among files and folders of them; throws Error for a folder without any.
 std::vector<std::string> capture_paths(const std::vector<std::string>& paths);
 
-/// Judges captures and folders of them; `progress` may be empty.
+/// Judges captures and folders of them; `progress` may be empty. `explain`: as RunOptions has it.
 Record judge_captures(const std::vector<std::string>& paths, ReplayChoice replay, int threads,
                       const std::vector<std::string>& argv,
-                      const std::function<void(const std::string&)>& progress);
+                      const std::function<void(const std::string&)>& progress, bool explain = true);
 
 }  // namespace ulpscope

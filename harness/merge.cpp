@@ -119,6 +119,7 @@ Record merge_records(std::vector<NamedRecord> records) {
       merged.results.push_back(std::move(row));
     }
     for (json& row : r.timings) merged.timings.push_back(std::move(row));
+    for (json& c : r.cases) merged.cases.push_back(std::move(c));
     r = {};
   }
   if (!devices.empty()) merged.environment["devices"] = devices;

@@ -66,6 +66,10 @@ TEST(Merge, ShardsGiveWhatOneRunGivesByteForByte) {
   }
   const Record merged = merge_records(shards);
   EXPECT_EQ(json(merged.results).dump(1), json(whole.results).dump(1));
+  EXPECT_EQ(json(merged.cases).dump(1), json(whole.cases).dump(1));
+  EXPECT_EQ(whole.cases.size(), cases.size());
+  EXPECT_GE(whole.cases[0]["drift"]["rows"].size(), 20u);
+  EXPECT_TRUE(whole.results[0].contains("explanation"));
   EXPECT_EQ(merged.timings.size(), whole.timings.size());
   EXPECT_FALSE(merged.environment.contains("shard"));
   EXPECT_EQ(merged.environment["merged"]["records"], 3);

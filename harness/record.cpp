@@ -99,6 +99,7 @@ json to_json(const Result& r) {
            {"notes", r.notes.notes},
            {"workspace_bytes", r.notes.workspace_bytes},
            {"reproduce", r.reproduce}};
+  if (!r.explanation.is_null()) row["explanation"] = r.explanation;
   if (r.expected_max) row["expected_max"] = json_number(*r.expected_max);
   if (e.measured) {
     row["runs_identical"] = e.differing == 0;
@@ -124,13 +125,24 @@ void sort_record(Record& record) {
   };
   sort(record.results);
   sort(record.timings);
+  const auto key = [](const json& c) { return std::pair(c.at("case"), c.at("input_hash")); };
+  std::stable_sort(record.cases.begin(), record.cases.end(),
+                   [&](const json& x, const json& y) { return key(x) < key(y); });
+  const auto equal = [&](const json& x, const json& y) { return key(x) == key(y); };
+  record.cases.erase(std::unique(record.cases.begin(), record.cases.end(), equal), record.cases.end());
+}
+
+bool has_case(const Record& record, const json& name, const json& input_hash) {
+  return std::any_of(record.cases.begin(), record.cases.end(),
+                     [&](const json& c) { return c.at("case") == name && c.at("input_hash") == input_hash; });
 }
 
 std::string to_text(const Record& record) {
-  const json whole{{"schema", kSchema},
-                   {"environment", record.environment},
-                   {"results", record.results},
-                   {"timings", record.timings}};
+  json whole{{"schema", kSchema},
+             {"environment", record.environment},
+             {"results", record.results},
+             {"timings", record.timings}};
+  if (!record.cases.empty()) whole["cases"] = record.cases;
   return whole.dump(1) + "\n";
 }
 
@@ -168,6 +180,12 @@ Record parse_record(std::string_view text, const std::string& name) {
   record.environment = whole["environment"];
   record.results = rows("results", true);
   record.timings = rows("timings", false);
+  if (whole.contains("cases") && !whole["cases"].is_array()) throw refuse("'cases' must be a list");
+  for (const json& c : whole.value("cases", json::array())) {
+    if (!c.is_object() || !c.contains("case") || !c["case"].is_string() || !c.contains("input_hash"))
+      throw refuse("an entry of 'cases' lacks 'case' or 'input_hash'");
+    record.cases.push_back(c);
+  }
   for (const json& row : record.results) {
     if (!row.contains("verdict") || !row["verdict"].is_string()) throw refuse("a result lacks its 'verdict'");
     try {

@@ -1,7 +1,7 @@
 #pragma once
-// The record of a run: schema "ulpscope.run/1", {schema, environment, results, timings}. `results` depends on
-// cases, variants and device alone, never on threads or time; what does (times, the command line) lies beside
-// it.
+// The record of a run: schema "ulpscope.run/1", {schema, environment, results, cases, timings}. `results` and
+// `cases` depend on cases, variants and device alone, never on threads or time; what does (times, the command
+// line) lies beside them.
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -28,6 +28,7 @@ struct Result {
   std::string input_hash, output_hash;
   std::string reproduce;  // a command line
   LaunchNotes notes;
+  nlohmann::json explanation;  // harness/ladder; null: none
   double device_ms = 0;
 };
 
@@ -38,9 +39,13 @@ struct Record {
   nlohmann::json environment;
   std::vector<nlohmann::json> results;  // sorted by case, variant, mode
   std::vector<nlohmann::json> timings;  // {case, variant, mode, device_ms}, in the same order
+  std::vector<nlohmann::json> cases;    // {case, input_hash, drift}: what results of a case share
 };
 
-/// Sorts rows (each with its timing) into the record's order.
+/// Whether `cases` has an entry of these.
+bool has_case(const Record& record, const nlohmann::json& name, const nlohmann::json& input_hash);
+
+/// Sorts rows (each with its timing) into the record's order; of equal cases one stays.
 void sort_record(Record& record);
 std::string to_text(const Record& record);
 void write_record(const std::string& path, const Record& record);  // beside, then renamed

@@ -20,6 +20,7 @@ struct RunOptions {
   DeviceChoice device = DeviceChoice::automatic;
   Workers workers;  // processes that share the cases; none: this one runs all
   ReplayChoice replay = ReplayChoice::automatic;
+  bool explain = true;             // keep the ladder of causes with every result, drift with every case
   bool selection_checked = false;  // by the caller, over more cases than are run here
   int threads = 0;
   double patience = 1;   // searches for plans may take this many times their usual time: fewer threads each

@@ -11,6 +11,7 @@
 #include "harness/environment.hpp"
 #include "harness/found_plan.hpp"
 #include "harness/inputs.hpp"
+#include "harness/ladder/result_ladder.hpp"
 #include "harness/probe/device_check.hpp"
 #include "harness/run_probe.hpp"
 #include "harness/run_slabs.hpp"
@@ -262,6 +263,9 @@ class CaseRun {
     e.effective_mode = effective_mode(executor, r);
     r.result.judgement = judge_on_device(
         e, executor.where() == Where::cuda ? disagreement_in(folder_.environment()) : std::string());
+    if (options_.explain)
+      r.result.explanation = explain_result(
+          r.result, c_, operands_, sample_of(executor, r.candidate.output, c_, test_.out), options_.threads);
     folder_.store_capture(r.result, executor, r.candidate.output, c_, options_.capture_bytes);
     folder_.store_result(r.result, finished(r.result));  // as soon as it is known: a run may be killed
   }
@@ -310,7 +314,8 @@ Result without_run(const Case& test, const Job& job, const char* status, const s
 }  // namespace
 
 CaptureFolder folder_of(const RunOptions& options, const nlohmann::json& environment) {
-  return {options.captures, environment, options.replay == ReplayChoice::none ? " no replay" : ""};
+  const std::string settings = options.replay == ReplayChoice::none ? " no replay" : "";
+  return {options.captures, environment, settings + (options.explain ? "" : " no explanations")};
 }
 
 void append_failed(const Case& test, const RunOptions& options, const CaptureFolder& folder,

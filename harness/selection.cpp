@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "harness/drift_json.hpp"
 #include "harness/environment.hpp"
 #include "harness/inputs.hpp"
 #include "harness/judge_capture.hpp"
@@ -38,18 +39,39 @@ nlohmann::json shard_note(const Shard& shard, const Selection& all,
           {"selection", hash_bytes(text.data(), text.size(), 1)}};
 }
 
+namespace {
+
+/// Drift of every case that ran: from what the rows say, so that a run which went on where another stopped
+/// has it, too.
+void add_drift(Record& record, const std::vector<Case>& cases, const RunOptions& options) {
+  for (const Case& test : cases)
+    for (const nlohmann::json& row : record.results) {
+      if (row["case"] != test.name || row["input_hash"].is_null() ||
+          has_case(record, row["case"], row["input_hash"]))
+        continue;
+      if (options.progress) options.progress(test.name + ": replaying orders");
+      record.cases.push_back({{"case", test.name},
+                              {"input_hash", row["input_hash"]},
+                              {"drift", drift_of_case(test, options.threads)}});
+    }
+}
+
+}  // namespace
+
 Record run_selection(const Selection& selection, const RunOptions& options) {
   Record record;
   if (!selection.cases.empty())
     record = run_cases(selection.cases, options);
   else
     record.environment = describe_environment(options.argv);
+  if (options.explain) add_drift(record, selection.cases, options);
   if (!selection.captures.empty()) {
     const ReplayChoice replay = options.replay == ReplayChoice::none ? ReplayChoice::none : ReplayChoice::all;
-    Record judged =
-        judge_captures(selection.captures, replay, options.threads, options.argv, options.progress);
+    Record judged = judge_captures(selection.captures, replay, options.threads, options.argv,
+                                   options.progress, options.explain);
     for (auto& row : judged.results) record.results.push_back(std::move(row));
     for (auto& row : judged.timings) record.timings.push_back(std::move(row));
+    for (auto& c : judged.cases) record.cases.push_back(std::move(c));
   }
   for (const Case& test : selection.drift) {
     if (options.progress) options.progress(test.name + ": replaying orders");

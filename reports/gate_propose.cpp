@@ -92,7 +92,10 @@ nlohmann::json propose_baseline(const RecordView& record, const RecordView* base
   nlohmann::json proposed{{"schema", "ulpscope.run/1"},
                           {"environment", record.raw->at("environment")},
                           {"results", nlohmann::json::array()}};
-  for (auto& [key, row] : rows) proposed["results"].push_back(std::move(row));
+  for (auto& [key, row] : rows) {
+    row.erase("explanation");  // nothing is gated by it, and a baseline is kept in version control
+    proposed["results"].push_back(std::move(row));
+  }
   return proposed;
 }
 

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "reports/json_fields.hpp"
+#include "reports/why.hpp"
 #include "reports/words.hpp"
 
 namespace ulpscope::html {
@@ -183,26 +185,61 @@ json explanation_of(const HtmlExtras::Document& document) {
   return e;
 }
 
-void add_drifts(json& list, const HtmlExtras::Document& document) {
-  const json whole = parse_document(document.text, document.name, "ulpscope.drift/1");
-  for (const Fields& f : Fields(whole, document.name).objects("cases")) {
-    json c{{"case", f.needed_text("case")},
-           {"summary", f.text("summary")},
-           {"rows", json::array()},
-           {"spreads", json::array()}};
-    for (const Fields& row : f.objects("rows")) {
-      json one = numbers_of(row, {"max_abs", "mean_abs", "mean_signed", "bound", "from_first"});
-      one["arithmetic"] = row.text("arithmetic");
-      one["plan"] = row.text("plan");
-      c["rows"].push_back(one);
+json drift_of(const Fields& f, const std::string& test) {
+  json c{{"case", test},
+         {"summary", f.text("summary")},
+         {"looked_at", f.count_or_0("looked_at")},
+         {"rows", json::array()},
+         {"spreads", json::array()}};
+  for (const Fields& row : f.objects("rows")) {
+    json one = numbers_of(row, {"max_abs", "mean_abs", "mean_signed", "bound", "from_first"});
+    one["arithmetic"] = row.text("arithmetic");
+    one["plan"] = row.text("plan");
+    c["rows"].push_back(one);
+  }
+  for (const Fields& spread : f.objects("spreads")) {
+    json one = numbers_of(spread, {"observed", "bound"});
+    one["arithmetic"] = spread.text("arithmetic");
+    one["orders"] = spread.count_or_0("orders");
+    c["spreads"].push_back(one);
+  }
+  return c;
+}
+
+/// Drift that the record holds, and that documents bring for cases it lacks it of: each once, and which
+/// result shows which. A document's cases that no result has get sections of their own.
+void add_drifts(json& data, const RecordView& record, const HtmlExtras& extras) {
+  std::map<std::pair<std::string, std::string>, std::size_t> of_inputs;
+  std::map<std::string, std::size_t> of_case;
+  for (const Fields& c : Fields(*record.raw, record.name).objects("cases"))
+    if (const auto drift = c.object("drift")) {
+      of_inputs[{c.needed_text("case"), c.text("input_hash")}] = data["case_drifts"].size();
+      data["case_drifts"].push_back(drift_of(*drift, c.text("case")));
     }
-    for (const Fields& spread : f.objects("spreads")) {
-      json one = numbers_of(spread, {"observed", "bound"});
-      one["arithmetic"] = spread.text("arithmetic");
-      one["orders"] = spread.count_or_0("orders");
-      c["spreads"].push_back(one);
+  for (const HtmlExtras::Document& document : extras.drifts) {
+    const json whole = parse_document(document.text, document.name, "ulpscope.drift/1");
+    for (const Fields& c : Fields(whole, document.name).objects("cases")) {
+      const std::string test = c.needed_text("case");
+      const bool shown = std::any_of(record.results.begin(), record.results.end(), [&](const ResultView& r) {
+        return r.test == test && !of_inputs.contains({test, r.input_hash});
+      });
+      if (!shown) {
+        data["drifts"].push_back(drift_of(c, test));
+        continue;
+      }
+      of_case[test] = data["case_drifts"].size();
+      data["case_drifts"].push_back(drift_of(c, test));
     }
-    list.push_back(c);
+  }
+  for (std::size_t i = 0; i < record.results.size(); ++i) {
+    const ResultView& r = record.results[i];
+    const auto exact = of_inputs.find({r.test, r.input_hash});
+    const auto given = of_case.find(r.test);
+    json& index = data["results"][i]["drift"] = nullptr;
+    if (exact != of_inputs.end())
+      index = exact->second;
+    else if (given != of_case.end())
+      index = given->second;
   }
 }
 
@@ -221,8 +258,10 @@ json self_test_of(const HtmlExtras::Document& document) {
 }  // namespace
 
 json page_data(const RecordView& record, const HtmlExtras& extras) {
-  json data{{"results", json::array()},      {"tally", json::array()},  {"environment", json::array()},
-            {"explanations", json::array()}, {"drifts", json::array()}, {"self_tests", json::array()}};
+  json data;
+  for (const char* list :
+       {"results", "tally", "environment", "explanations", "drifts", "case_drifts", "self_tests"})
+    data[list] = json::array();
   std::map<std::pair<std::string, std::string>, std::int64_t> tally;
   for (const ResultView& r : record.results) {
     data["results"].push_back(row_of(r));
@@ -237,7 +276,17 @@ json page_data(const RecordView& record, const HtmlExtras& extras) {
     data["environment"].push_back(json::array({what, value}));
   for (const HtmlExtras::Document& document : extras.explanations)
     data["explanations"].push_back(explanation_of(document));
-  for (const HtmlExtras::Document& document : extras.drifts) add_drifts(data["drifts"], document);
+  Whys whys = whys_of(record);
+  data["trees"] = std::move(whys.trees);
+  for (std::size_t i = 0; i < record.results.size(); ++i) {
+    json& explained = data["results"][i]["explained"] = std::move(whys.results[i]);
+    const Fields row(record.raw->at("results")[i], record.name + ": " + record.results[i].key());
+    const auto explanation = row.object("explanation");
+    const auto device = row.object("captured_on");
+    data["results"][i]["captured_on"] = device ? device->text("name") : "";
+    if (explained.is_object()) explained["ladder"] = explanation ? ladder_of(*explanation) : json::array();
+  }
+  add_drifts(data, record, extras);
   for (const HtmlExtras::Document& document : extras.self_tests)
     data["self_tests"].push_back(self_test_of(document));
   return data;

@@ -96,6 +96,17 @@ TEST(Html, RefusesExtrasOfAnotherKind) {
   if (result.code == 77) GTEST_SKIP() << result.output; \
   std::fputs(result.output.c_str(), stdout)
 
+/// The command that looks for planted mistakes: {step-name, what is replaced, by what} in a good page.
+std::vector<std::string> planted(const std::string& folder, const std::string& good,
+                                 const std::vector<std::vector<std::string>>& mistakes) {
+  std::vector<std::string> words{"/usr/bin/python3", kRoot + "/reports/html/check_page.py", "--planted"};
+  for (const auto& mistake : mistakes) {
+    words.push_back(folder + "/" + mistake[0] + ".html");
+    std::ofstream(words.back()) << replaced(good, mistake[1], mistake[2]);
+  }
+  return words;
+}
+
 TEST(Html, WorksInABrowser) {
   const std::string folder = fresh_folder("html");
   std::vector<std::string> words{"/usr/bin/python3", kRoot + "/reports/html/check_page.py"};
@@ -106,6 +117,7 @@ TEST(Html, WorksInABrowser) {
   add("nasty.html", page_of(nasty_record(), every_extra()));
   add("recorded.html",
       render_html(read_record_view(kRoot + "/reports/recorded/h200-full/conv_transpose1d.json"), {}));
+  add("explained.html", page_of(explained_record()));
   add("thousand.html", page_of(large_record(1000)));
   BROWSE(browsed, words);
   EXPECT_EQ(browsed.code, 0);
@@ -117,12 +129,8 @@ TEST(Html, BrowserFindsPlantedMistakes) {
   const std::string folder = fresh_folder("html-planted");
   const std::string good = page_of(large_record(101));
   const std::vector<std::vector<std::string>> mistakes{
-      {"themes-contrast", "--soft: #565d66", "--soft: #b9bcc0"},
       {"quiet-request", "<noscript>", "<img alt=\"x\" src=\"http://127.0.0.1:9/x.png\"><noscript>"},
       {"quiet-console", "startTable();", "startTable(); console.error('x');"},
-      {"themes-label", "<label>Mode ", "<label for=\"filter-case\">Mode "},
-      {"details-name", "}, r.variant);\n  return el('tr'", "}, '');\n  return el('tr'"},
-      {"themes-chart_label", "role: 'img'", "role: null"},
       {"drawn-blank_chart", "return new Chart(canvas, configuration);", "return null;"},
       {"filters-filter", "words.every((w) => r.words.includes(w))", "true"},
       {"filters-findings", "(!filters.findings.checked || isFinding(r))", "true"},
@@ -131,14 +139,30 @@ TEST(Html, BrowserFindsPlantedMistakes) {
       {"details-keyboard", "view.open.delete(r.index);", "view.open.delete(r.index); button.blur(); return;"},
       {"themes-dark", "(prefers-color-scheme: dark) {\n  :root", "(prefers-color-scheme: none) {\n  :root"},
       {"pages-pages", "view.page += by;", ""},
-      {"prints-print", ".filters, .pages, .skip", ".pages, .skip"}};
-  std::vector<std::string> words{"/usr/bin/python3", kRoot + "/reports/html/check_page.py", "--planted"};
-  for (const auto& mistake : mistakes) {
-    words.push_back(folder + "/" + mistake[0] + ".html");
-    std::ofstream(words.back()) << replaced(good, mistake[1], mistake[2]);
+      {"prints-print", ".filters, .pages, .skip", ".pages, .skip"},
+      {"prints-ink", "dark)', 'print']", "dark)']"}};
+  BROWSE(browsed, planted(folder, good, mistakes));
+  EXPECT_EQ(browsed.code, 0);
+  std::filesystem::remove_all(folder);
+}
+
+// axe-core, the engine that is used most, over a page with everything open; and it finds what is planted.
+TEST(Html, IsAccessible) {
+  const std::string folder = fresh_folder("html-axe");
+  std::vector<std::string> words{"/usr/bin/python3", kRoot + "/reports/html/check_page.py", "--axe"};
+  for (const auto& [name, page] : {std::pair{"nasty", page_of(nasty_record(), every_extra())},
+                                   std::pair{"explained", page_of(explained_record())}}) {
+    words.push_back(folder + "/" + name + ".html");
+    std::ofstream(words.back()) << page;
   }
   BROWSE(browsed, words);
   EXPECT_EQ(browsed.code, 0);
+  BROWSE(found, planted(folder, page_of(large_record(3)),
+                        {{"axe-contrast", "--soft: #565d66", "--soft: #b9bcc0"},
+                         {"axe-label", "<label>Mode ", "<label for=\"filter-case\">Mode "},
+                         {"axe-name", "}, r.variant);\n  return el('tr'", "}, '');\n  return el('tr'"},
+                         {"axe-chart_label", "'aria-label': caption + '. ' + label", "title: null"}}));
+  EXPECT_EQ(found.code, 0);
   std::filesystem::remove_all(folder);
 }
 

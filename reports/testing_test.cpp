@@ -148,6 +148,61 @@ std::string large_record(int n) {
   return whole(results).dump();
 }
 
+std::string explained_record() {
+  const json ladder{{{"rung", "deterministic"}, {"status", "excluded"}, {"note", "two runs, the same bits"}},
+                    {{"rung", "operands fp32"},
+                     {"status", "confirmed"},
+                     {"note", "within what `fma` can <b>leave</b>"},
+                     {"max_residual", 3e-7},
+                     {"mean_residual", 1e-8},
+                     {"equal_bits", 0.25}},
+                    {{"rung", "plan"}, {"status", "not tested"}, {"note", "none is declared"}}};
+  json results = json::array();
+  auto add = [&](const std::string& variant, const std::string& plan, const std::string& operands,
+                 const std::string& bits, char hash) {
+    json r = row("case/why", variant, "explained");
+    r["case_text"] = "gemm 4x6 * 6x3 in=fp32 out=fp32";
+    r["plan"] = plan;
+    r["declared_plan"] = variant == "library" ? json() : json(plan);
+    r["output_hash"] = std::string(32, hash);
+    r["error"] = figures(operands == "fp32" ? 2e-7 : 3e-4);
+    r["explanation"] = {{"outputs", 3},
+                        {"ranges", {{0, 2}, {11, 1}}},
+                        {"bits", bits},
+                        {"operands", operands},
+                        {"operands_input", operands},
+                        {"operands_weight", operands},
+                        {"operands_fit", {operands}},
+                        {"input_fit", {operands}},
+                        {"weight_fit", {operands}},
+                        {"parts", ""},
+                        {"cause", operands == "fp32" ? "accumulator" : "candidate_precision"},
+                        {"cause_why", "because of `" + plan + "`"},
+                        {"ladder", ladder}};
+    results.push_back(r);
+  };
+  // 1, 2, 4; the library's second output is 2 + 2^-12.
+  add("kernel", "fp32 | fma", "fp32", "3f8000004000000040800000", 'a');
+  add("library", "tf32_rna | block 8 frac 25 rz", "tf32_rna", "3f8000004000040040800000", 'b');
+  add("twin", "fp32 | fma", "fp32", "3f8000004000000040800000", 'a');
+  json record = whole(results);
+  const auto plan_row = [](const char* arithmetic, const char* plan, double error) {
+    return json{{"arithmetic", arithmetic}, {"plan", plan},  {"max_abs", error},  {"mean_abs", error / 8},
+                {"mean_signed", -1e-9},     {"bound", 1e-5}, {"from_first", 1e-7}};
+  };
+  record["cases"] = {
+      {{"case", "case/why"},
+       {"input_hash", std::string(32, 'a')},
+       {"drift",
+        {{"looked_at", 12},
+         {"summary", "Order cannot account for it."},
+         {"rows",
+          {plan_row("fp32 fma", "fp32 | fma", 2e-7), plan_row("fp32 fma", "fp32 | fma | pairwise", 1e-7),
+           plan_row("tf32_rna tensor core", "tf32_rna | block 8 frac 25 rz", 3e-4)}},
+         {"spreads", {{{"arithmetic", "fp32 fma"}, {"orders", 2}, {"observed", 1e-7}, {"bound", 1e-6}}}}}}}};
+  return record.dump();
+}
+
 std::string read_text(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   std::ostringstream text;

@@ -6,6 +6,7 @@
 #include "harness/commands.hpp"
 #include "harness/commands/prediction_options.hpp"
 #include "harness/drift.hpp"
+#include "harness/drift_json.hpp"
 #include "harness/inputs.hpp"
 #include "harness/statistics/forecast.hpp"
 #include "harness/version.hpp"
@@ -19,28 +20,6 @@ struct Options {
   std::vector<std::string> plans;
   std::optional<double> observed;
 };
-
-nlohmann::json json_of(const DriftReport& r) {
-  nlohmann::json rows = nlohmann::json::array(), spreads = nlohmann::json::array();
-  for (const DriftRow& x : r.rows)
-    rows.push_back({{"arithmetic", x.arithmetic},
-                    {"plan", x.plan},
-                    {"max_abs", number(x.max_abs)},
-                    {"mean_abs", number(x.mean_abs)},
-                    {"mean_signed", number(x.mean_signed)},
-                    {"max_scaled", number(x.max_scaled)},
-                    {"violations", x.violations},
-                    {"nonfinite", x.nonfinite},
-                    {"bound", number(x.bound)},
-                    {"headroom", number(x.headroom)},
-                    {"from_first", number(x.from_first)}});
-  for (const OrderSpread& s : r.spreads)
-    spreads.push_back({{"arithmetic", s.arithmetic},
-                       {"orders", s.orders},
-                       {"observed", number(s.observed)},
-                       {"bound", number(s.bound)}});
-  return {{"rows", rows}, {"spreads", spreads}};
-}
 
 std::string text_of(const DriftReport& r) {
   std::string s = fmt::format(
@@ -94,7 +73,7 @@ int run(const Options& o) {
                           {"order_seen", verdict.seen},
                           {"summary", verdict.sentence}};
     if (o.observed) one["observed"] = *o.observed;
-    one.update(json_of(report));
+    one.update(to_json(report));
     all.push_back(one);
   }
   write_prediction({{"schema", "ulpscope.drift/1"}, {"version", kVersion}, {"cases", all}}, text, o.cases);

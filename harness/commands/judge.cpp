@@ -16,14 +16,16 @@ struct Arguments {
   std::vector<std::string> paths;
   std::string json, replay = "all";
   int threads = 0;
+  bool explain = true;
 };
 
 int judge_them(const Arguments& a) {
   const auto replay =
       choice<ReplayChoice>("--replay", a.replay, {{"all", ReplayChoice::all}, {"none", ReplayChoice::none}});
   Progress progress;
-  const Record record = judge_captures(a.paths, replay, a.threads, command_line(),
-                                       [&](const std::string& line) { progress.say(line); });
+  const Record record = judge_captures(
+      a.paths, replay, a.threads, command_line(), [&](const std::string& line) { progress.say(line); },
+      a.explain);
   std::fputs(render_table(record).c_str(), stdout);
   std::fflush(stdout);  // shown even if the record cannot be written
   if (!a.json.empty()) write_record(a.json, record);
@@ -40,6 +42,8 @@ const RegisterCommand registered{
       command->add_option("--replay", a->replay, "all or none: replay declared plans (default all)");
       command->add_option("--threads", a->threads, "Host threads (default: all cores)")
           ->check(CLI::Range(1, 4096));
+      command->add_flag("!--no-explain", a->explain,
+                        "Keep no ladder of causes with results and no drift with cases");
       command->callback([a, &exit_code] { exit_code = judge_them(*a); });
     }};
 

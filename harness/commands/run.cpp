@@ -125,6 +125,8 @@ const RegisterCommand registered{
       command->add_option("--shard", a->shard, "i/n: only every n-th case, from the i-th; see merge");
       command->add_option("--json", a->json, "Write the record here");
       command->add_option("--cases", a->folder, "Folder or file of cases (default: cases)");
+      command->add_flag("!--no-explain", a->options.explain,
+                        "Keep no ladder of causes with results and no drift with cases");
       command->add_flag("--list-only", a->list_only, "Only list what would run");
       command->callback([a, &exit_code] { exit_code = run(*a); });
     }};

@@ -37,6 +37,7 @@ struct ExplainRequest {
   double seconds = 10;  // for the search of one side's plan
   int threads = 0;
   std::int64_t batch = 0;  // linear: rows of the call that the dumped ones were part of; 0: all were dumped
+  bool quick = false;      // no search beyond `plans`, no structural mistakes: milliseconds, always the same
 };
 
 enum class RungStatus : std::uint8_t { excluded, confirmed, not_tested };

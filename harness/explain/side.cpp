@@ -70,12 +70,18 @@ class Side {
     options.threads = request_.threads;
     options.hints = side_.hints;
     tipped_ = tipped_only(c_, y, truth_);
-    found_ = search_plans(c_, operands_, y, tipped_, options);
-    if (found_.plans.empty())
-      if (auto flushed = flushed_plans(c_, operands_, y, truth_, options)) {
-        found_ = std::move(flushed->found);
-        r_.flushes = flushed->what;
-      }
+    if (request_.quick) {
+      if (options.hints.empty()) return;
+      options.seconds = 0;
+      found_ = find_plans(c_, operands_, observe(y), options);
+    } else {
+      found_ = search_plans(c_, operands_, y, tipped_, options);
+      if (found_.plans.empty())
+        if (auto flushed = flushed_plans(c_, operands_, y, truth_, options)) {
+          found_ = std::move(flushed->found);
+          r_.flushes = flushed->what;
+        }
+    }
     r_.candidates_tried = found_.candidates;
     r_.plans = found_.plans;
     r_.best_plan = found_.best_plan;
@@ -260,6 +266,7 @@ class Side {
       in_parts(*split_);
       return;
     }
+    if (request_.quick) return;
     Suspect s;
     s.c = &c_;
     s.problem = &request_.problem;

@@ -8,7 +8,7 @@ function axis(title, type = 'linear', more = {}) {
   return {
     type, title: {display: true, text: title, color: colour('soft')}, grid: {color: colour('grid')},
     ticks: type === 'category' ? {color: colour('soft'), maxRotation: 60, autoSkip: true}
-                               : {color: colour('soft'), callback: small, maxTicksLimit: 8},
+                               : {color: colour('soft'), callback: small, maxTicksLimit: 8, maxRotation: 0},
     ...more,
   };
 }
@@ -30,7 +30,7 @@ function forget(canvas) {
   if (chart) chart.destroy();
   charts.delete(canvas);
 }
-matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redrawAll);
+for (const media of ['(prefers-color-scheme: dark)', 'print']) matchMedia(media).addEventListener('change', redrawAll);
 // Canvases do not follow the page's width on paper by themselves.
 addEventListener('beforeprint', () => charts.forEach((_, canvas) => Chart.getChart(canvas)?.resize()));
 
@@ -61,6 +61,9 @@ function bars(labels, values, x, y, type = 'linear', name = 'series') {
 const marks = {pass: ['pass', 'circle'], fail: ['fail', 'crossRot'], error: ['fail', 'crossRot'], vacuous: ['warn', 'triangle'],
   unverified: ['warn', 'triangle'], excused: ['none', 'rect'], skip: ['none', 'rect']};
 
+// Passes differ by shape, too.
+const shapes = {identical: 'rect', explained: 'circle', bounded: 'rectRot'};
+
 /** Largest error against largest bound, one mark per result; `choose` is told which. */
 function overview(parent, results, choose) {
   const shown = results.filter((r) => number(r.max_abs) > 0 && Number.isFinite(number(r.max_abs)) && number(r.bound) > 0 && Number.isFinite(number(r.bound)));
@@ -77,8 +80,9 @@ function overview(parent, results, choose) {
     data: {datasets: [
       ...verdicts.map((verdict) => {
         const of = shown.filter((r) => r.verdict === verdict);
-        const [name, style] = marks[of[0].standing];
-        return {label: verdict, data: of.map((r) => ({x: r.bound, y: r.max_abs, result: r})), pointStyle: style, pointRadius: style === 'circle' ? 4 : 7,
+        const [name, byStanding] = marks[of[0].standing];
+        const style = byStanding === 'circle' ? shapes[verdict] || 'circle' : byStanding;
+        return {label: verdict, data: of.map((r) => ({x: r.bound, y: r.max_abs, result: r})), pointStyle: style, pointRadius: style === 'circle' ? 4 : byStanding === 'circle' ? 5 : 7,
           borderColor: colour(name), backgroundColor: colour(name) + '99', borderWidth: 2};
       }),
       {label: 'error = bound', type: 'line', data: [{x: from, y: from}, {x: to, y: to}], borderColor: colour('soft'), borderDash: [6, 5], borderWidth: 1.5, pointRadius: 0, pointStyle: 'line'},
@@ -86,7 +90,7 @@ function overview(parent, results, choose) {
     options: {
       scales: {x: axis('largest bound', 'logarithmic', {min: from, max: to}), y: axis('largest error', 'logarithmic', {min: from, max: to})},
       plugins: {
-        legend: {position: 'right', labels: {color: colour('ink'), usePointStyle: true}},
+        legend: {position: innerWidth < 700 ? 'top' : 'right', labels: {color: colour('ink'), usePointStyle: true}},
         tooltip: {callbacks: {label: ({raw}) => (raw.result ? [raw.result.variant + ' (' + raw.result.mode + ')', raw.result.case,
           'error ' + figure(raw.y) + ', bound ' + figure(raw.x)] : 'error = bound')}},
       },
@@ -125,5 +129,5 @@ function expectedAgainstObserved(parent, r) {
     };
     configuration.data.datasets[0].backgroundColor = rows.map(([what]) => colour(what === 'bound' ? 'none' : what === 'expected' ? 'series2' : 'series'));
     return configuration;
-  }, [['', 'largest error'], rows.map(([what, v]) => [what, figure(v)])]);
+  }, [['what', 'largest error'], rows.map(([what, v]) => [what, figure(v)])]);
 }

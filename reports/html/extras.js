@@ -1,23 +1,11 @@
 // Explanations, drift and the self-test, where they were given to the report.
-function ladder(rungs, caption) {
-  return table(['rung', 'status', 'left over', 'equal bits', 'what it says'],
-    rungs.map((g) => [g.rung, g.status, g.max_residual === null ? '' : figure(g.max_residual),
-      g.equal_bits === null ? '' : figure(100 * g.equal_bits, 4) + ' %', marked(g.note)]), caption);
-}
-
 function side(s) {
   const standing = ['identical', 'explained', 'bounded'].includes(s.verdict) ? 'pass' : 'fail';
   return el('div', {}, el('h3', {}, s.who), pairs([
     ['verdict', badge(standing, s.verdict)], ['because', marked(s.why)], ['plan', code(s.plan)], ['operands', s.operands],
     ['largest error', figure(s.max_abs) + ', bound ' + figure(s.bound) + ', ' + figure(s.headroom) + ' of it'],
     ['mean error', figure(s.mean_abs) + ', signed ' + figure(s.mean_signed)], ['ULP', 'median ' + figure(s.p50_ulp) + ', 99.9 % ' + figure(s.p999_ulp)],
-  ]), s.ladder.length ? [el('h3', {}, 'Ladder of causes, ' + s.who.toLowerCase()), el('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Ladder of causes, ' + s.who}, ladder(s.ladder, 'Ladder of causes, ' + s.who))] : null);
-}
-
-function trees(t) {
-  const shown = [['Candidate', t.candidate], ['Reference', t.reference]].filter(([, text]) => text);
-  return el('div', {}, el('h3', {}, 'Summation trees'), el('p', {}, t.difference), el('p', {class: 'hint'}, t.terms),
-    el('div', {class: 'columns'}, shown.map(([who, text]) => el('figure', {}, el('figcaption', {}, who), el('pre', {tabindex: 0, role: 'region', 'aria-label': 'Summation tree, ' + who.toLowerCase()}, text)))));
+  ]), s.ladder.length ? [el('h3', {}, 'Ladder of causes, ' + s.who.toLowerCase()), ladder(s.ladder, 'Ladder of causes, ' + s.who.toLowerCase())] : null);
 }
 
 function explanation(e, i) {
@@ -28,7 +16,7 @@ function explanation(e, i) {
     ['beyond the tolerance', count(e.pair.violations) + ' of ' + count(e.outputs) + ' outputs, atol ' + figure(e.pair.atol) + ', rtol ' + figure(e.pair.rtol)]]));
   if (e.ladder.length) section.append(el('h3', {}, 'Before any rounding'), ladder(e.ladder, 'What both sides were checked for first'));
   section.append(el('div', {class: 'columns'}, e.sides.map(side)));
-  if (e.trees) section.append(trees(e.trees));
+  if (e.trees) section.append(el('h3', {}, 'Summation trees'), trees(e.trees, 'candidate', 'reference'));
   return section;
 }
 
@@ -36,20 +24,7 @@ function drift(parent, c, i) {
   const id = 'drift-' + i;
   const section = el('section', {'aria-labelledby': id}, el('h2', {id}, 'Drift across orders: ' + c.case), el('p', {}, c.summary));
   parent.append(section);
-  const rows = c.rows.filter((r) => number(r.max_abs) > 0 && Number.isFinite(number(r.max_abs)));
-  if (rows.length) {
-    const names = rows.map((r) => r.plan);
-    plot(section, 'Largest error by plan', count(rows.length) + ' plans, from ' + figure(Math.min(...rows.map((r) => r.max_abs))) + ' to ' + figure(Math.max(...rows.map((r) => r.max_abs))) + '.', () => {
-      const configuration = bars(rows.map((r, k) => String(k + 1)), rows.map((r) => r.max_abs), 'plan, numbered as in the table', 'largest error', 'logarithmic')();
-      configuration.options.plugins.tooltip = {callbacks: {title: ([t]) => names[t.dataIndex]}};
-      return configuration;
-    }, null);
-  }
-  section.append(el('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Drift, figures'}, table(['#', 'arithmetic', 'plan', 'max error', 'mean', 'signed mean', 'bound', 'from the first'],
-    c.rows.map((r) => [rows.includes(r) ? String(rows.indexOf(r) + 1) : '', r.arithmetic, code(r.plan), figure(r.max_abs), figure(r.mean_abs), figure(r.mean_signed), figure(r.bound), figure(r.from_first)]), 'Errors by plan')));
-  const spreads = c.spreads.filter((s) => s.orders > 1);
-  if (spreads.length) section.append(el('h3', {}, 'What order alone can do'), table(['arithmetic', 'orders', 'largest difference seen', 'no two can differ by more than'],
-    spreads.map((s) => [s.arithmetic, s.orders, figure(s.observed), figure(s.bound)]), 'Spread of orders'));
+  driftChart(section, c, null);
 }
 
 /** Whether the tool itself may be trusted: what was planted, and what noticed it. */

@@ -2,6 +2,11 @@
 const tallyList = document.getElementById('tally');
 for (const [verdict, standing, n] of data.tally)
   tallyList.append(el('li', {}, badge(standing, count(n) + ' ' + verdict)));
+const known = Object.fromEntries(data.environment);
+const cases = new Set(data.results.map((r) => r.case)).size;
+const recorded = [...new Set(data.results.map((r) => r.captured_on).filter(Boolean))];
+document.getElementById('about').textContent = [count(data.results.length) + (data.results.length === 1 ? ' result' : ' results') + ' in ' + count(cases) + (cases === 1 ? ' case' : ' cases'),
+  known.device.startsWith('none') ? (recorded.length ? 'recorded on ' + recorded.join(', ') + ', judged without a GPU' : 'no GPU') : known.device, ...['cudnn', 'cublas'].filter((k) => known[k]).map((k) => k + ' ' + known[k]), known.started].filter(Boolean).join(' · ');
 document.getElementById('environment').append(...pairs(data.environment).childNodes);
 overview(document.getElementById('overview'), data.results, choose);
 startTable();

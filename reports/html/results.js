@@ -97,9 +97,9 @@ function showHead() {
 function openDetails(r) {
   const row = document.querySelector('#results tr[data-index="' + r.index + '"]');
   if (!row) return;
-  const cell = el('td', {colspan: columns.length});
-  row.after(el('tr', {class: 'details', id: 'details-' + r.index}, cell));
-  details(cell, r);
+  const inner = el('div', {class: 'inner'});  // as wide as the page shows, however wide the table is
+  row.after(el('tr', {class: 'details', id: 'details-' + r.index}, el('td', {colspan: columns.length}, inner)));
+  details(inner, r);
 }
 
 function toggle(r) {
@@ -142,6 +142,8 @@ function startTable() {
   document.getElementById('clear').addEventListener('click', () => { form.reset(); refresh(); });
   addEventListener('beforeprint', () => { view.pageSize = 1e9; showTable(); });
   addEventListener('afterprint', () => { view.pageSize = 100; showTable(); });
+  // What fails needs no click to be seen.
+  if (data.results.length && isFinding(data.results[0])) view.open.add(0);
   showHead();
   showTable();
 }

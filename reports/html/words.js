@@ -27,7 +27,7 @@ function figure(x, digits = 3) {
   if (x === 0) return '0';
   const size = Math.abs(x);
   if (Number.isInteger(x) && size < 1e6) return String(x);
-  return size < 1e-3 || size >= 1e5 ? x.toExponential(digits - 1) : String(Number(x.toPrecision(digits)));
+  return size < 1e-2 || size >= 1e5 ? x.toExponential(digits - 1) : String(Number(x.toPrecision(digits)));
 }
 
 function count(n) {
