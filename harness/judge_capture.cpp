@@ -220,9 +220,11 @@ Result judge_capture(const Capture& capture, InputsCache& cache, ReplayChoice re
     e.measured.reset();
   }
   r.judgement = judge_on_device(e, disagreement_in(capture.environment));
-  if (explain && e.measured) {
+  if (e.measured) {
     const Contraction c = lower(capture.test.problem);
-    r.explanation = explain_result(r, c, cache.inputs.operands(), sample_of(capture.windows, c), threads);
+    explain_in_place(
+        r, c, cache.inputs.operands(), sample_of(capture.windows, c),
+        [&] { return whole_output(capture.windows, c, capture.test.out); }, explain, threads);
   }
   return r;
 }

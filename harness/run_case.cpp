@@ -263,9 +263,10 @@ class CaseRun {
     e.effective_mode = effective_mode(executor, r);
     r.result.judgement = judge_on_device(
         e, executor.where() == Where::cuda ? disagreement_in(folder_.environment()) : std::string());
-    if (options_.explain)
-      r.result.explanation = explain_result(
-          r.result, c_, operands_, sample_of(executor, r.candidate.output, c_, test_.out), options_.threads);
+    const int output = r.candidate.output;
+    explain_in_place(
+        r.result, c_, operands_, sample_of(executor, output, c_, test_.out),
+        [&] { return whole_output(executor, output, c_, test_.out); }, options_.explain, options_.threads);
     folder_.store_capture(r.result, executor, r.candidate.output, c_, options_.capture_bytes);
     folder_.store_result(r.result, finished(r.result));  // as soon as it is known: a run may be killed
   }

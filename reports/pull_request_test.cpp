@@ -146,20 +146,7 @@ TEST_F(PullRequest, ALostTailFailsAndIsNamed) {
   const Ran r = gate_with_budgets();
   EXPECT_EQ(r.code, 1) << r.output;
   EXPECT_THAT(r.output,
-              HasSubstr("pr/gemm mm_new fp32: violated: 192 of 192 outputs lie outside their bound"));
-  // What it is, the reviewer asks of the same dumps.
-  const Inputs inputs = make_inputs(problem(), 1);
-  const std::vector<float> y = Kernel{.terms = kK / 8 * 8}.run(inputs);
-  Tensor out = make_tensor(DType::f32, {kM, kN});
-  std::memcpy(out.data.get(), y.data(), y.size() * sizeof(float));
-  for (const auto& [name, tensor] :
-       {std::pair{"a.npy", inputs.a}, std::pair{"b.npy", inputs.b}, std::pair{"y.npy", out}})
-    write_npy(folder_ + "/" + name, tensor.view());
-  const Ran why =
-      ran(quoted({ULPSCOPE_BINARY, "explain", "--op", "gemm", "--input", folder_ + "/a.npy", "--weight",
-                  folder_ + "/b.npy", "--candidate", folder_ + "/y.npy", "--summary"}));
-  EXPECT_THAT(why.output, HasSubstr("structural")) << why.output;
-  EXPECT_THAT(why.output, HasSubstr("the last 4 of 52 terms along k are missing"));
+              HasSubstr("pr/gemm mm_new fp32: structural: the last 4 of 52 terms along k are missing"));
 }
 
 TEST_F(PullRequest, LessAccurateButBoundedIsForTheBudget) {

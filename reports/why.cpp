@@ -143,6 +143,7 @@ class CaseWhys {
     std::vector<const Known*> others = comparable(k);
     for (const Known* o : others)
       if (same_everywhere(*k.view, *o->view)) why["same"].push_back(name_of_result(*o->view));
+    std::erase_if(others, [&](const Known* o) { return same_everywhere(*k.view, *o->view); });
     const Known* beside = beside_of(k, others);
     if (others.size() > kMostOthers) others.resize(kMostOthers);
     for (const Known* o : others) why["others"].push_back(compared(k, *o));
@@ -174,14 +175,11 @@ class CaseWhys {
     return list;
   }
 
-  /// Whose tree is shown beside: the first with another plan, of the same mode if there is one.
+  /// Whose tree is shown beside: the first with another plan.
   static const Known* beside_of(const Known& k, const std::vector<const Known*>& others) {
-    const Known* found = nullptr;
-    for (const Known* o : others) {
-      if (o->view->plan.empty() || o->view->plan == k.view->plan) continue;
-      if (!found || (found->view->mode != k.view->mode && o->view->mode == k.view->mode)) found = o;
-    }
-    return found;
+    for (const Known* o : others)
+      if (!o->view->plan.empty() && o->view->plan != k.view->plan) return o;
+    return nullptr;
   }
 
   json compared(const Known& k, const Known& o) const {
@@ -219,7 +217,6 @@ class CaseWhys {
       j["why"] = why;
       return j;
     };
-    if (same_everywhere(*k.view, *o.view)) return say("none", "the same bits in all outputs");
     const bool hashed = !k.view->output_hash.empty() && !o.view->output_hash.empty();
     if (same_bits && !hashed) return say("none", "the same bits in all outputs looked at");
     for (const Known* side : {&k, &o})

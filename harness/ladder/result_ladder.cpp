@@ -8,6 +8,7 @@
 
 #include "harness/explain/side.hpp"
 #include "harness/ladder/gather.hpp"
+#include "harness/ladder/name_mistake.hpp"
 #include "reference/error.hpp"
 #include "reference/plan.hpp"
 
@@ -171,6 +172,22 @@ std::vector<WindowRange> sample_ranges(const std::vector<WindowRange>& available
   return ranges;
 }
 
+Tensor whole_output(Executor& executor, int output, const Contraction& c, DType out) {
+  executor.start_copy(0, {output}, {0, 1, c.outputs(), c.outputs()});
+  const void* bits = executor.finish_copy(0).at(0);
+  Tensor copy = make_tensor(out, {c.outputs()});
+  std::memcpy(copy.data.get(), bits, copy.view().bytes());
+  return copy;
+}
+
+Tensor whole_output(const std::vector<Window>& windows, const Contraction& c, DType out) {
+  Tensor all = make_tensor(out, {c.outputs()});
+  for (const Window& w : windows)
+    std::memcpy(static_cast<char*>(all.data.get()) + w.begin * size_of(out), w.bits.data.get(),
+                w.bits.view().bytes());
+  return all;
+}
+
 OutputSample sample_of(Executor& executor, int output, const Contraction& c, DType out) {
   OutputSample sample;
   if (size_of(out) > 4) return sample;
@@ -198,7 +215,7 @@ OutputSample sample_of(const std::vector<Window>& windows, const Contraction& c)
 }
 
 json explain_result(const Result& result, const Contraction& c, const Operands& operands,
-                    const OutputSample& sample, int threads) {
+                    const OutputSample& sample, const Mistake* mistake, int threads) {
   if (sample.bits.empty() || !result.evidence.measured || size_of(result.test.in) > 4) return nullptr;
   try {
     std::vector<std::int64_t> outputs;
@@ -212,30 +229,49 @@ json explain_result(const Result& result, const Contraction& c, const Operands& 
     before_rounding(result, rungs);
     for (const Rung& r : operand_rungs(side)) rungs.push_back(r);
     after_rounding(result, rungs);
+    if (mistake) {
+      Rung rung = plain(mistake->reproduced ? "structural mistake" : "where the errors sit", true,
+                        fmt::format("{}; {}; {}", mistake->what, mistake->region.words, mistake->evidence));
+      rung.measured = mistake->reproduced;
+      rung.max_residual = mistake->max_residual;
+      rungs.push_back(rung);
+    }
     std::string why;
     std::string cause = cause_of(side, nullptr, why);
-    if (result.evidence.measured->equal_bits == result.evidence.measured->outputs)
+    if (mistake && mistake->reproduced)
+      cause = mistake->other_inputs ? "inputs_differ" : "structural", why = rungs.back().note;
+    else if (result.evidence.measured->equal_bits == result.evidence.measured->outputs)
       cause = "none", why = "every output is the correctly rounded exact result";
     else if (result.evidence.measured->nonfinite_mismatch > 0)
       cause = "nonfinite", why = rungs[1].note;
     else if (result.evidence.differing > 0)
       cause = "nondeterminism", why = rungs[2].note;
-    return {{"outputs", outputs.size()},
-            {"ranges", ranges},
-            {"bits", hex_of(sample.bits, result.test.out)},
-            {"operands", side.operands},
-            {"operands_input", side.operands_input},
-            {"operands_weight", side.operands_weight},
-            {"operands_fit", side.operands_fit},
-            {"input_fit", side.input_fit},
-            {"weight_fit", side.weight_fit},
-            {"parts", side.parts},
-            {"cause", cause},
-            {"cause_why", why},
-            {"ladder", json_of(rungs)}};
+    json explanation{{"outputs", outputs.size()},
+                     {"ranges", ranges},
+                     {"bits", hex_of(sample.bits, result.test.out)},
+                     {"operands", side.operands},
+                     {"operands_input", side.operands_input},
+                     {"operands_weight", side.operands_weight},
+                     {"operands_fit", side.operands_fit},
+                     {"input_fit", side.input_fit},
+                     {"weight_fit", side.weight_fit},
+                     {"parts", side.parts},
+                     {"cause", cause},
+                     {"cause_why", why},
+                     {"ladder", json_of(rungs)}};
+    if (mistake) explanation["mistake"] = mistake->name;
+    return explanation;
   } catch (const Error&) {
     return nullptr;  // too large for memory, say: the result stands without it
   }
+}
+
+void explain_in_place(Result& result, const Contraction& c, const Operands& operands,
+                      const OutputSample& sample, const std::function<Tensor()>& whole, bool keep,
+                      int threads) {
+  const auto mistake = name_mistake(result, c, operands, whole, threads);
+  if (keep)
+    result.explanation = explain_result(result, c, operands, sample, mistake ? &*mistake : nullptr, threads);
 }
 
 }  // namespace ulpscope

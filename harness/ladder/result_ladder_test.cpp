@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "harness/inputs.hpp"
 #include "harness/ladder/gather.hpp"
 #include "reference/plan.hpp"
@@ -40,7 +42,7 @@ struct Made {
     result.test = test;
     result.evidence.measured.emplace().outputs = c.outputs();
     if (plan == promised) result.evidence.replay = ReplayOutcome{plan, c.outputs(), c.outputs(), true, ""};
-    explanation = explain_result(result, c, inputs.operands(), sample, threads);
+    explanation = explain_result(result, c, inputs.operands(), sample, nullptr, threads);
   }
   json explanation;
 
@@ -126,12 +128,36 @@ TEST(ResultLadder, WhatLaunchesShowedComesFirst) {
   Made m("gemm 9x70 * 70x5 seed=1", "fp32 | fma", "fp32 | fma");
   m.result.evidence.unwritten = 7;
   m.result.evidence.differing = 3;
-  m.explanation = explain_result(m.result, m.c, m.inputs.operands(), m.sample, 1);
+  m.explanation = explain_result(m.result, m.c, m.inputs.operands(), m.sample, nullptr, 1);
   EXPECT_EQ(m.status("not written, or written outside"), "confirmed");
   EXPECT_EQ(m.status("no determinism"), "confirmed");
   EXPECT_EQ(m.explanation["cause"], "nondeterminism");
   m.result.evidence.measured.reset();
-  EXPECT_TRUE(explain_result(m.result, m.c, m.inputs.operands(), m.sample, 1).is_null());
+  EXPECT_TRUE(explain_result(m.result, m.c, m.inputs.operands(), m.sample, nullptr, 1).is_null());
+}
+
+// A kernel that stops early: named, where all outputs are there and the problem is small.
+TEST(NameMistake, ALostTailBecomesStructural) {
+  Made m("gemm 9x72 * 72x5 a=normal(0,1) b=normal(0,1) seed=1", "fp32 | fma", "none");
+  const Tensor y = make_tensor(DType::f32, {m.c.outputs()});
+  for (std::int64_t i = 0; i < m.c.outputs(); ++i) {
+    float sum = 0;
+    for (std::int64_t k = 0; k < 64; ++k)
+      sum = std::fma(m.inputs.a.as<float>()[i / 5 * 72 + k], m.inputs.b.as<float>()[k * 5 + i % 5], sum);
+    static_cast<float*>(y.data.get())[i] = sum;
+  }
+  const auto whole = [&] { return y; };
+  m.result.judgement = {Verdict::violated, "45 of 45 outputs lie outside their bound", false};
+  explain_in_place(m.result, m.c, m.inputs.operands(), m.sample, whole, true, 2);
+  EXPECT_EQ(m.result.judgement.verdict, Verdict::violated);  // nothing was beyond the bound: not looked at
+  m.result.evidence.measured->beyond_bound = 45;
+  explain_in_place(m.result, m.c, m.inputs.operands(), m.sample, whole, true, 2);
+  EXPECT_EQ(m.result.judgement.verdict, Verdict::structural);
+  EXPECT_THAT(m.result.judgement.reason, HasSubstr("the last 8 of 72 terms along k are missing"));
+  EXPECT_THAT(m.result.judgement.reason, HasSubstr("45 of 45 outputs"));
+  m.explanation = m.result.explanation;
+  EXPECT_EQ(m.explanation["cause"], "structural");
+  EXPECT_EQ(m.status("structural mistake"), "confirmed");
 }
 
 }  // namespace

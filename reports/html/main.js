@@ -1,5 +1,7 @@
 // Puts the page together.
 const tallyList = document.getElementById('tally');
+const order = ['fail', 'error', 'unverified', 'vacuous', 'pass', 'excused', 'skip'];  // what needs eyes first
+data.tally.sort((x, y) => order.indexOf(x[1]) - order.indexOf(y[1]));
 for (const [verdict, standing, n] of data.tally)
   tallyList.append(el('li', {}, badge(standing, count(n) + ' ' + verdict)));
 const known = Object.fromEntries(data.environment);

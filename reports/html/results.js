@@ -48,9 +48,10 @@ function rowOf(r) {
   const id = 'details-' + r.index;
   const open = view.open.has(r.index);
   const button = el('button', {type: 'button', class: 'open', id: 'open-' + r.index, 'aria-expanded': String(open), 'aria-controls': open ? id : null, onclick: () => toggle(r)}, r.variant);
-  return el('tr', {'data-index': r.index}, el('th', {scope: 'row'}, button), el('td', {}, r.case),
+  return el('tr', {'data-index': r.index}, el('th', {scope: 'row'}, button), el('td', {class: 'case'}, r.case),
     el('td', {}, r.mode, r.effective_mode && r.effective_mode !== r.mode ? el('small', {}, 'effective ' + r.effective_mode) : null),
-    el('td', {}, badge(r.standing, r.standing === 'unverified' ? 'unverified' : r.verdict), r.executed === 'replay' ? ' (replay)' : ''),
+    el('td', {}, badge(r.standing, r.standing === 'unverified' ? 'unverified' : r.verdict), r.executed === 'replay' ? ' (replay)' : '',
+      isFinding(r) ? el('small', {class: 'reason'}, r.reason) : null),
     el('td', {class: 'number'}, figure(r.max_abs)), el('td', {class: 'number'}, figure(r.bound)), headroomCell(r),
     el('td', {class: 'number'}, figure(r.mean_abs)), el('td', {class: 'number'}, figure(r.p999_ulp)));
 }
@@ -63,7 +64,7 @@ function showTable() {
   const shown = list.slice(view.page * view.pageSize, (view.page + 1) * view.pageSize);
   const body = document.querySelector('#results tbody');
   body.replaceChildren(...shown.map(rowOf));
-  if (!shown.length) body.append(el('tr', {}, el('td', {colspan: columns.length}, 'No result fits these filters.')));
+  if (!shown.length) body.append(el('tr', {}, el('td', {colspan: columns.length}, data.results.length ? 'No result fits these filters.' : 'This record holds no results.')));
   for (const r of shown) if (view.open.has(r.index)) openDetails(r);
   document.getElementById('shown').textContent = count(list.length) + ' of ' + count(data.results.length) + ' results';
   showPages(pages);
@@ -142,8 +143,7 @@ function startTable() {
   document.getElementById('clear').addEventListener('click', () => { form.reset(); refresh(); });
   addEventListener('beforeprint', () => { view.pageSize = 1e9; showTable(); });
   addEventListener('afterprint', () => { view.pageSize = 100; showTable(); });
-  // What fails needs no click to be seen.
-  if (data.results.length && isFinding(data.results[0])) view.open.add(0);
+  if (data.results.filter(isFinding).length === 1) view.open.add(0);  // what alone fails needs no click to be seen
   showHead();
   showTable();
 }
