@@ -93,7 +93,7 @@ nlohmann::json propose_baseline(const RecordView& record, const RecordView* base
                           {"environment", record.raw->at("environment")},
                           {"results", nlohmann::json::array()}};
   for (auto& [key, row] : rows) {
-    row.erase("explanation");  // nothing is gated by it, and a baseline is kept in version control
+    row.erase("explanation");  // a baseline is kept in version control
     proposed["results"].push_back(std::move(row));
   }
   return proposed;
