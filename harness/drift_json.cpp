@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t kMostElements = 1 << 20;  // of inputs made for it
+constexpr std::int64_t kMostElements = 1 << 16;  // of inputs made for it
 constexpr std::int64_t kMostGiven = 1 << 24;     // of inputs that are there already
 constexpr std::int64_t kMostTerms = 1 << 14;     // of one output
 constexpr std::int64_t kLookedAt = 1 << 15;      // terms per plan
@@ -89,7 +89,7 @@ json drift_of_case(const Case& test, int threads) {
   try {
     const Case small = reduced_case(test, kMostElements);
     const Contraction c = lower(small.problem);
-    if (inputs_of(small.problem) > 2 * kMostElements || c.terms() > kMostTerms) return nullptr;
+    if (inputs_of(small.problem) > kMostGiven || c.terms() > kMostTerms) return nullptr;
     const Inputs inputs = make_inputs(small, threads);
     return kept(test, c, inputs.operands(), threads);
   } catch (const Error&) {

@@ -1,4 +1,5 @@
 // True values of the dumped outputs, and operands as some rounding leaves them.
+#include <algorithm>
 #include <cmath>
 
 #include "harness/explain/side.hpp"
@@ -7,8 +8,10 @@ namespace ulpscope {
 
 bool same_data(const TensorView& t, OperandFormat f, OperandFormat g) {
   if (f == g || !t.data) return true;
-  for (std::int64_t i = 0; i < t.size(); ++i) {
-    const auto x = static_cast<float>(t.at(i));
+  const std::int64_t n = t.size();
+  const float* dense = t.dtype == DType::f32 ? static_cast<const float*>(t.data) : nullptr;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const float x = dense ? dense[i] : static_cast<float>(t.at(i));
     const float p = shorten(f, x), q = shorten(g, x);
     if (!(p == q || (std::isnan(p) && std::isnan(q)))) return false;
   }
@@ -19,7 +22,10 @@ Tensor shortened(const TensorView& t, OperandFormat format) {
   Tensor r = make_tensor(DType::f32, t.shape);
   float* x = r.as<float>();
   const std::int64_t n = t.size();
-  for (std::int64_t i = 0; i < n; ++i) x[i] = static_cast<float>(t.at(i));
+  if (t.dtype == DType::f32)
+    std::copy_n(static_cast<const float*>(t.data), n, x);
+  else
+    for (std::int64_t i = 0; i < n; ++i) x[i] = static_cast<float>(t.at(i));
   if (format != OperandFormat::fp32) shorten(format, x, static_cast<std::size_t>(n));
   return r;
 }

@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t kMostOutputs = 256, kMostTerms = 1 << 18, kRun = 16;
+constexpr std::int64_t kMostOutputs = 256, kMostTerms = 1 << 16, kRun = 16;
 
 /// Four digits: these are shown, nothing is decided by them.
 json rounded(double x) {

@@ -19,7 +19,7 @@ struct OutputSample {
   std::vector<std::uint32_t> bits;
 };
 
-/// Which ones: at most 256 and at most 2^18 terms, in runs of 16, spread evenly over what is `available`,
+/// Which ones: at most 256 and at most 2^16 terms, in runs of 16, spread evenly over what is `available`,
 /// both ends included. Depends on the two arguments alone. Empty where one output has more terms than that.
 std::vector<WindowRange> sample_ranges(const std::vector<WindowRange>& available, std::int64_t terms);
 
