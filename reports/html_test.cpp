@@ -159,7 +159,8 @@ TEST(Html, IsAccessible) {
   EXPECT_EQ(browsed.code, 0);
   BROWSE(found, planted(folder, page_of(large_record(3)),
                         {{"axe-contrast", "--soft: #565d66", "--soft: #b9bcc0"},
-                         {"axe-label", "<label>Mode ", "<label for=\"filter-case\">Mode "},
+                         {"axe-label", "<label>Mode <select id=\"filter-mode\"></select></label>",
+                          "Mode <select id=\"filter-mode\"></select>"},
                          {"axe-name", "}, r.variant);\n  return el('tr'", "}, '');\n  return el('tr'"},
                          {"axe-chart_label", "'aria-label': caption + '. ' + label", "title: null"}}));
   EXPECT_EQ(found.code, 0);

@@ -66,8 +66,8 @@ int gate_it(const Arguments& a) {
   const bool propose_baselines = std::any_of(a.propose.begin(), a.propose.end(),
                                              [](const std::string& p) { return p.ends_with(".json"); });
   const auto read = [&](const std::string& path) {
-    auto view =
-        std::make_unique<RecordView>(parse_record_view(without_explanations(map_file(path).text()), path));
+    const std::string text = without_explanations(map_file(path).text());  // the file is let go
+    auto view = std::make_unique<RecordView>(parse_record_view(text, path));
     if (!propose_baselines) view->raw.reset();  // the documents are large, the views are not
     return view;
   };

@@ -107,7 +107,9 @@ class Page:
             self.js(file.read())
         self.js("""const r = data.results.find((r) => r.explained && r.explained.tree !== null) || data.results[0];
             choose(r); document.querySelectorAll('details').forEach((d) => { d.open = true; });""")
-        for name, rules in (("dark", ["color-contrast"]), ("light", None)):  # the rest does not depend on colours
+        for name, rules in (("light", None), ("dark", ["color-contrast"])):  # the rest does not depend on colours
+            if self.problems:
+                return
             self.theme(name)
             found = self.driver.execute_async_script("""const done = arguments[arguments.length - 1];
                 axe.run(document, {runOnly: arguments[0] || ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']})
@@ -186,6 +188,7 @@ class Page:
         self.check(marks[0] is None and marks[1] == 0, f"markup in a record became markup of the page: {marks}")
 
     def prints(self):
+        self.theme("dark")
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {
             "media": "print", "features": [{"name": "prefers-color-scheme", "value": "dark"}]})
         self.check(self.js("return getComputedStyle(document.getElementById('filters')).display") == "none", "filters are printed")
