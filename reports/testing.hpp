@@ -15,8 +15,8 @@ std::string nasty_record();
 /// `n` results of random figures (the same ones each time) with histogram and strata.
 std::string large_record(int n);
 
-/// Three results of one case with explanations, and its drift: a kernel in fp32, a library in TF32, and one with
-/// the kernel's bits.
+/// Three results of one case with explanations, and its drift: a kernel in fp32, a library in TF32, and one
+/// with the kernel's bits.
 std::string explained_record();
 
 std::string read_text(const std::string& path);
