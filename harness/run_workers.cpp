@@ -236,20 +236,16 @@ class Scheduler {
   }
 
   void describe_workers() {
-    json &environment = record_.environment, devices = json::array(), list = json::array();
+    json devices = json::array(), list = json::array();
     for (const Worker& w : workers_) {
       if (w.started == 0) continue;
       json entry{{"name", w.seat.name}, {"threads", w.threads}, {"cases", w.cases}, {"started", w.started}};
       if (!w.gone.empty()) entry["gone"] = w.gone;
       list.push_back(entry);
       if (w.seat.gpu >= 0 && !w.environment.is_null()) devices.push_back(device_entry(w.seat, w.environment));
-      // Where one GPU's arithmetic is not the table's, that is what the record says.
-      if (!w.environment.is_null() && w.environment.value("arithmetic_agrees", json()) == false)
-        for (const char* key : {"arithmetic_agrees", "arithmetic_reason"})
-          environment[key] = w.environment[key];
     }
-    environment["workers"] = list;
-    if (!devices.empty()) environment["devices"] = devices;
+    record_.environment["workers"] = list;
+    if (!devices.empty()) record_.environment["devices"] = devices;
   }
 
   const std::vector<Case>& cases_;

@@ -93,7 +93,7 @@ TEST_F(RunWorkers, ResultsAreThoseOfOneProcessByteForByte) {
         << "none without a case";
     EXPECT_EQ(total(shared, "cases"), 7);
     EXPECT_EQ(total(shared, "started"), std::min(n, 7));
-    EXPECT_THAT(said, HasSubstr("/7] worker 1: t/"));
+    EXPECT_THAT(said, ::testing::ContainsRegex("[0-9]/7. worker [1-9]: t/"));
   }
 }
 
@@ -119,7 +119,7 @@ TEST_F(RunWorkers, ACaseThatEndsItsWorkersIsAnErrorAndTheOthersGoOn) {
     EXPECT_EQ(errors, 3);
     EXPECT_EQ(exit_code_of(shared), 2);
     EXPECT_EQ(total(shared, "cases"), 6);
-    EXPECT_GE(total(shared, "started"), 3) << "the first two ended";
+    EXPECT_GE(total(shared, "started"), n == 1 ? 3 : 2) << "two ended";
   }
 }
 
