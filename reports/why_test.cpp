@@ -35,8 +35,8 @@ TEST(Whys, ComparesResultsOfACase) {
   EXPECT_EQ(o["max_abs"], 0x1p-12);
   EXPECT_EQ(o["mean_abs"], 0x1p-12 / 3);
   EXPECT_EQ(o["equal"], 2.0 / 3);
-  EXPECT_EQ(o["violations"], 0);  // 2^-12 lies within 1e-4 + 1e-4 * 2
-  EXPECT_TRUE(other(kernel, "twin (fp32)").is_null());  // said once: the same bits
+  EXPECT_EQ(o["violations"], 0);                             // 2^-12 lies within 1e-4 + 1e-4 * 2
+  EXPECT_TRUE(other(kernel, "twin (fp32)").is_null());       // said once: the same bits
   EXPECT_EQ(kernel["others"][0]["name"], "library (fp32)");  // declares no plan: first
   EXPECT_EQ(other(library, "kernel (fp32)")["cause"], "candidate_precision");
   EXPECT_EQ(kernel["with"], "library (fp32)");
