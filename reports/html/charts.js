@@ -38,7 +38,7 @@ addEventListener('beforeprint', () => charts.forEach((_, canvas) => Chart.getCha
 function plot(parent, caption, label, configuration, numbers) {
   const canvas = el('canvas', {role: 'img', 'aria-label': caption + '. ' + label});
   const node = el('figure', {}, el('figcaption', {}, caption), el('div', {class: 'plot'}, canvas),
-    numbers ? el('details', {}, el('summary', {}, 'Numbers'), el('div', {tabindex: 0, role: 'region', 'aria-label': caption + ', numbers'},
+    numbers ? el('details', {}, el('summary', {}, 'Numbers'), el('div', {tabindex: 0, role: 'group', 'aria-label': caption + ', numbers'},
       table(numbers[0], numbers[1], caption))) : null);
   parent.append(node);
   charts.set(canvas, configuration);

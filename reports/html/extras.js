@@ -10,7 +10,7 @@ function side(s) {
 
 function explanation(e, i) {
   const id = 'explanation-' + i;
-  const section = el('section', {'aria-labelledby': id}, el('h2', {id}, 'Why they differ: ' + e.cause.replaceAll('_', ' ')), el('p', {class: 'hint'}, e.name));
+  const section = el('section', {'aria-labelledby': id}, el('h2', {id}, 'Why they differ, ' + e.name.split('/').pop() + ': ' + e.cause.replaceAll('_', ' ')));
   section.append(...e.summary.split(/\n+/).filter(Boolean).map((line) => el('p', {class: 'sentence'}, marked(line))));
   if (e.pair) section.append(pairs([['largest difference', figure(e.pair.max_abs) + ' (mean ' + figure(e.pair.mean_abs) + ')'],
     ['beyond the tolerance', count(e.pair.violations) + ' of ' + count(e.outputs) + ' outputs, atol ' + figure(e.pair.atol) + ', rtol ' + figure(e.pair.rtol)]]));
@@ -35,7 +35,7 @@ function selfTest(t, i) {
   return el('section', {'aria-labelledby': id}, el('h2', {id}, 'Self-test of the tool'),
     el('p', {}, badge(fine ? 'pass' : 'fail', count(t.caught) + ' of ' + count(t.planted) + ' planted mistakes caught'), ', ' +
       count(t.quiet) + ' of ' + count(t.controls) + ' correct controls left alone.'),
-    el('details', {}, el('summary', {}, 'What was planted'), el('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'What was planted'},
+    el('details', {}, el('summary', {}, 'What was planted'), el('div', {class: 'scroll', tabindex: 0, role: 'group', 'aria-label': 'What was planted'},
       table(['area', 'planted', 'outcome', 'noticed by'], rows.map(([area, mistake, by, control, good]) => [area, mistake,
         control ? (good ? 'control, left alone' : 'control, BLAMED') : good ? 'caught' : 'MISSED', marked(by)]), 'Planted mistakes'))));
 }

@@ -35,6 +35,9 @@ function selected() {
   return list;
 }
 
+/** A name that may be broken behind its separators. */
+const breakable = (name) => name.split(/(?<=[/_])/).flatMap((part, i) => (i ? [el('wbr'), part] : [part]));
+
 function headroomCell(r) {
   const share = number(r.headroom);
   const cell = el('td', {class: 'number'}, figure(r.headroom));
@@ -48,7 +51,7 @@ function rowOf(r) {
   const id = 'details-' + r.index;
   const open = view.open.has(r.index);
   const button = el('button', {type: 'button', class: 'open', id: 'open-' + r.index, 'aria-expanded': String(open), 'aria-controls': open ? id : null, onclick: () => toggle(r)}, r.variant);
-  return el('tr', {'data-index': r.index}, el('th', {scope: 'row'}, button), el('td', {class: 'case'}, r.case),
+  return el('tr', {'data-index': r.index}, el('th', {scope: 'row'}, button), el('td', {class: 'case'}, breakable(r.case)),
     el('td', {}, r.mode, r.effective_mode && r.effective_mode !== r.mode ? el('small', {}, 'effective ' + r.effective_mode) : null),
     el('td', {}, badge(r.standing, r.standing === 'unverified' ? 'unverified' : r.verdict), r.executed === 'replay' ? ' (replay)' : '',
       isFinding(r) ? el('small', {class: 'reason'}, r.reason) : null),

@@ -4,7 +4,7 @@ const causes = {
   reference_precision: 'the other shortened its operands', tie_rounding: 'other rounding of the operands', structural: 'a mistake', inputs_differ: 'other inputs',
   nonfinite: 'NaN or infinity', nondeterminism: 'no fixed order', unexplained: 'not explained',
 };
-const scroller = (label, ...children) => el('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': label}, children);
+const scroller = (label, ...children) => el('div', {class: 'scroll', tabindex: 0, role: 'group', 'aria-label': label}, children);
 const percent = (share) => (share === null || share === undefined ? '' : share === 1 ? 'all' : share === 0 ? 'none' : figure(100 * share, 3) + ' %');
 
 /** Rungs as a table; what is confirmed stands out by its weight and its mark, not by colour alone. */
@@ -35,7 +35,7 @@ function trees(t, left, right) {
   const shown = [[left, t.candidate], [right, t.reference]].filter(([, text]) => text);
   return el('div', {}, t.reference || !t.candidate ? el('p', {}, t.difference) : null, el('p', {class: 'hint'}, t.terms),
     el('div', {class: 'columns'}, shown.map(([who, text]) => el('figure', {}, el('figcaption', {}, who),
-      el('pre', {tabindex: 0, role: 'region', 'aria-label': 'Summation tree, ' + who}, text)))));
+      el('pre', {tabindex: 0, role: 'group', 'aria-label': 'Summation tree, ' + who}, text)))));
 }
 
 /** Every plan a mark, arithmetics one below the other; where this result lies is a line. */
