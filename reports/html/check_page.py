@@ -66,6 +66,10 @@ class Page:
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia",
                                     {"features": [{"name": "prefers-color-scheme", "value": name}]})
 
+    def frames(self):
+        self.driver.execute_async_script(
+            "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)));")
+
     def column(self, name):
         return self.js("""const at = [...document.querySelectorAll('#results thead th')].findIndex((h) => h.textContent === arguments[0]);
             return [...document.querySelectorAll('#results tbody tr[data-index]')].map((r) => r.children[at].firstChild.textContent.trim());""", name)
@@ -189,8 +193,10 @@ class Page:
 
     def prints(self):
         self.theme("dark")
+        self.frames()  # the page has heard of it, so what follows is for print alone
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {
             "media": "print", "features": [{"name": "prefers-color-scheme", "value": "dark"}]})
+        self.frames()
         self.check(self.js("return getComputedStyle(document.getElementById('filters')).display") == "none", "filters are printed")
         self.check(self.js("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)", "paper is not white")
         inks = self.js("return [...new Set([...charts.keys()].map((c) => Chart.getChart(c).options.scales.x.title.color))]")
