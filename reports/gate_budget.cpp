@@ -91,7 +91,8 @@ void check_bits(const ResultView& r, const Budget& budget, std::vector<Finding>&
   if (budget.bits_of_batch && r.batch_identical != true)
     fail(r.batch_identical
              ? "the bits must not depend on the batch, but they do"
-             : "the bits must not depend on the batch, but the record holds no runs in several batches");
+             : "the bits must not depend on the batch, but no other batch was tried: 'ulpscope invariance "
+               "--record RECORD' does, where the case has one");
   if (budget.bits_of_plan) {
     if (r.declared_plan.empty())
       fail("the declared plan must give every bit, but none is declared");

@@ -162,6 +162,8 @@ TEST(Gate, RequiredBits) {
   EXPECT_EQ(gated({r}, "bits = [\"runs\"]").exit_code, 1);
   r = row("v", "fp32", 1);
   EXPECT_EQ(gated({r}, "bits = [\"batch\"]").exit_code, 1);
+  EXPECT_THAT(message(gated({r}, "bits = [\"batch\"]"), "bits"),
+              HasSubstr("ulpscope invariance --record RECORD"));
   r.batch_identical = false;
   EXPECT_EQ(gated({r}, "bits = [\"batch\"]").exit_code, 1);
   r.batch_identical = true;

@@ -3,14 +3,18 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "harness/command_line.hpp"
 #include "harness/commands.hpp"
+#include "harness/environment.hpp"
 #include "harness/invariance_runs.hpp"
 #include "harness/io/atomic_file.hpp"
 #include "harness/measure_strata.hpp"
+#include "harness/probe/device_check.hpp"
+#include "harness/record_batches.hpp"
 #include "harness/run.hpp"
 #include "reference/error.hpp"
 
@@ -19,7 +23,7 @@ namespace {
 
 struct Arguments {
   std::vector<std::string> cases, modes;
-  std::string folder = "cases", json, device = "auto";
+  std::string folder = "cases", json, record, device = "auto";
   double seconds = 0;
   RunOptions options;
 };
@@ -41,6 +45,11 @@ struct Line {
     return (r.beyond_order > 0 && !r.plans_account) || (steady && !r.same_bits);
   }
 };
+
+/// Whether the record, where there is one, holds a result of this job.
+bool wanted(Record* record, const Case& test, const Job& job) {
+  return !record || result_that_ran(*record, test, job.variant->name, job.mode);
+}
 
 nlohmann::json json_of(const Line& l) {
   const InvarianceReport& r = l.finding.report;
@@ -85,22 +94,53 @@ std::string row_of(const Line& l) {
                              r.order_bound, words);
 }
 
+/// Adds what was found to the results it is of; returns to how many.
+std::size_t add_to(Record& record, const std::vector<Case>& cases, const nlohmann::json& all) {
+  std::size_t results = 0;
+  for (const Case& test : cases) {
+    std::map<std::pair<std::string, std::string>, nlohmann::json> findings;
+    for (nlohmann::json finding : all) {
+      if (finding["case"] != test.name) continue;
+      nlohmann::json& list = findings[{finding["variant"], finding["mode"]}];
+      if (list.is_null()) list = nlohmann::json::array();
+      for (const char* key : {"case", "variant", "mode"}) finding.erase(key);
+      if (finding.contains("circumstance")) list.push_back(std::move(finding));
+    }
+    for (const auto& [of, list] : findings)
+      if (nlohmann::json* row = result_that_ran(record, test, of.first, parse_mode(of.second))) {
+        set_invariance(*row, list);
+        ++results;
+      }
+  }
+  return results;
+}
+
 int run(Arguments& a) {
+  std::optional<Record> record;
+  if (!a.record.empty()) record = read_record(a.record);
+  if (a.cases.empty() && !record)
+    throw Error("say what to try: cases by name, glob, file or tag, or --record RECORD");
   for (const std::string& mode : a.modes) a.options.modes.push_back(parse_mode(mode));
   a.options.device = choice<DeviceChoice>(
       "--device", a.device,
       {{"auto", DeviceChoice::automatic}, {"cpu", DeviceChoice::cpu}, {"cuda", DeviceChoice::cuda}});
-  const std::vector<Case> cases = cases_named(a.cases, a.folder);
+  const std::vector<Case> cases = a.cases.empty() ? cases_that_ran(*record) : cases_named(a.cases, a.folder);
+  if (cases.empty()) throw Error("'" + a.record + "' holds no result that ran: nothing can be tried again");
   check_selection(cases, a.options);
   std::string no_cuda, no_host;
   std::unique_ptr<Executor> host = make_executor(Where::host, no_host), cuda;
   if (a.options.device != DeviceChoice::cpu) cuda = make_executor(Where::cuda, no_cuda);
   if (a.options.device == DeviceChoice::cuda && !cuda) throw Error("--device cuda: " + no_cuda);
+  if (record) {
+    nlohmann::json here = describe_environment(command_line());
+    if (cuda) note_device_arithmetic(here);
+    check_same_environment(*record, a.record, here);
+  }
   std::vector<Line> lines;
   for (const Case& test : cases) {
     const Inputs inputs = make_inputs(test, a.options.threads);
     for (const Job& job : jobs_of(test, a.options, no_cuda)) {
-      if (!job.skip.empty()) continue;
+      if (!job.skip.empty() || !wanted(record ? &*record : nullptr, test, job)) continue;
       Executor* executor = job.variant->where == Where::cuda ? cuda.get() : host.get();
       if (!executor) continue;
       const Line line{test.name, job.variant->name, job.mode, job.variant->deterministic, {}, ""};
@@ -131,6 +171,11 @@ int run(Arguments& a) {
   std::fputs(text.c_str(), stdout);
   if (!a.json.empty())
     write_text(a.json, nlohmann::json{{"schema", "ulpscope.invariance/1"}, {"results", all}}.dump(2) + "\n");
+  if (record) {
+    const std::size_t results = add_to(*record, cases, all);
+    write_record(a.record, *record);
+    std::printf("record: %s (results with batch_identical added: %zu)\n", a.record.c_str(), results);
+  }
   return error ? 2 : failed ? 1 : 0;
 }
 
@@ -139,7 +184,12 @@ const RegisterCommand registered{
       auto a = std::make_shared<Arguments>();
       CLI::App* command = app.add_subcommand(
           "invariance", "Run variants again, in other batches, layouts and launch shapes: the same bits?");
-      command->add_option("CASE", a->cases, "Cases by name, glob, file or tag, or a case's text")->required();
+      command->add_option("CASE", a->cases,
+                          "Cases by name, glob, file or tag, or a case's text; default: those of --record");
+      command->add_option(
+          "--record", a->record,
+          "Try this record's results again, where it was made, and add batch_identical to them, which "
+          "budgets may demand");
       command->add_option("--variant", a->options.variants, "Only variants of these names (globs)");
       command->add_option("--mode", a->modes, "Only these modes: fp32, tf32, strict, bf16, fp16");
       command->add_option("--device", a->device, "auto, cpu or cuda (default auto)");
