@@ -365,7 +365,7 @@ bool correct_kernel(const Plan& p) {
       return false;
   if (p.operands.a != p.operands.b) return false;
   for (const Level& l : p.levels)
-    if (l.as || (l.in && narrow(*l.in))) return false;
+    if (l.as || l.kept || (l.in && narrow(*l.in))) return false;
   return true;
 }
 
