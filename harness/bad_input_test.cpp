@@ -102,6 +102,28 @@ TEST(BadInput, EndsInOneClearLineAndExitTwo) {
       {"run 'gemm 2x3 * 3x4' --variant host_naive --mode bf16", "nothing to run"},
       {"run 'gemm 2x3 * 3x4' --nonsense", "nonsense"},
       {"run 'gemm 2x3 * 3x4' --json /proc/nowhere/r.json", "/proc/nowhere"},
+      // where nothing can be written: before anything is run or read
+      {"run 'gemm 2x3 * 3x4' --json nowhere/r.json", "there is no folder 'nowhere'"},
+      {"run 'gemm 2x3 * 3x4' --json empty", "'empty' is a folder"},
+      {"run 'gemm 2x3 * 3x4' --json /dev/null", "'/dev/null' is no file"},
+      {"run 'gemm 2x3 * 3x4' --json -", "'-' is no file"},
+      {"run 'gemm 2x3 * 3x4' --json good.toml/r.json", "'good.toml' is no folder"},
+      {"run 'gemm 2x3 * 3x4' --captures a/b", "there is no folder 'a'"},
+      {"run 'gemm 2x3 * 3x4' --captures good.toml", "good.toml"},
+      {"judge missing.npz --json nowhere/r.json", "there is no folder"},
+      {"merge missing.json --out nowhere/r.json", "there is no folder"},
+      {"gate missing.json --propose nowhere/r.json", "there is no folder"},
+      {"gate missing.json --json nowhere/r.json", "there is no folder"},
+      {"gate missing.json --gitlab nowhere/r.json", "there is no folder"},
+      {"report missing.json --html nowhere/r.html", "there is no folder"},
+      {"report missing.json --csv nowhere/r.csv", "there is no folder"},
+      {"explain --op gemm --json nowhere/r.json", "there is no folder"},
+      {"bound 'gemm 2x3 * 3x4' --json nowhere/r.json", "there is no folder"},
+      {"drift 'gemm 2x3 * 3x4' --json nowhere/r.json", "there is no folder"},
+      {"invariance 'gemm 2x3 * 3x4' --json nowhere/r.json", "there is no folder"},
+      {"probe --json nowhere/r.json", "there is no folder"},
+      {"self-test --json nowhere/r.json", "there is no folder"},
+      {"import 'gemm 2x3 * 3x4' --to nowhere/r.npz", "there is no folder"},
       {"run smoke", "--cases"},
       {"run x --cases nowhere", "nowhere"},
       {"list things", "things"},
@@ -162,6 +184,7 @@ TEST(BadInput, EndsInOneClearLineAndExitTwo) {
     EXPECT_TRUE(o.err.starts_with("ulpscope: ")) << bad.arguments << "\n" << o.err;
   }
   EXPECT_GE(std::size(table), 30u);
+  EXPECT_FALSE(fs::exists(folder / "nowhere"));
   // A capture whose inputs cannot be made again is a result of its own: an error in the table, exit 2.
   EXPECT_EQ(run("judge foreign.npz", folder).code, 2);
   // And what is not malformed is judged: these outputs are wrong.

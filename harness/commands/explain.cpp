@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "harness/commands.hpp"
+#include "harness/commands/written_file.hpp"
 #include "harness/explain/render.hpp"
 #include "harness/explain/trees.hpp"
 #include "harness/io/atomic_file.hpp"
@@ -244,8 +245,9 @@ void add(CLI::App& app, int& exit_code) {
   sub->add_option("--plan", o->plans, "declared plan, tried first");
   sub->add_option("--seconds", o->seconds, "time for the search of one side's plan (default 10)");
   sub->add_option("--threads", o->threads, "threads (default: all cores)");
-  sub->add_option("--json", o->json, "write JSON here (- for standard output)");
-  sub->add_option("--markdown", o->markdown, "write Markdown here (- for standard output)");
+  sub->add_option("--json", o->json, "write JSON here (- for standard output)")->check(written_file(true));
+  sub->add_option("--markdown", o->markdown, "write Markdown here (- for standard output)")
+      ->check(written_file(true));
   sub->add_flag("--summary", o->summary, "print the closing paragraph only");
   sub->add_flag("--how-to-dump", o->how_to_dump, "print lines of Python that dump tensors from torch");
   sub->callback([o, atol, rtol, &exit_code] { exit_code = run(*o, atol->count() + rtol->count() > 0); });

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/commands.hpp"
+#include "harness/commands/written_file.hpp"
 #include "harness/io/atomic_file.hpp"
 #include "harness/io/bytes.hpp"
 #include "reference/error.hpp"
@@ -97,12 +98,14 @@ const RegisterCommand registered{
       command->add_option("RECORD", a->record, "A record of run, judge or merge")->required();
       command->add_option("--budgets", a->budgets, "Budgets (TOML); of several files the later decide");
       command->add_option("--baseline", a->baseline, "An accepted record: worse, changed or missing fails");
-      command->add_option(
-          "--propose", a->propose,
-          "Write budgets (FILE.toml) or a baseline (FILE.json) for review; never replaces a file");
-      command->add_option("--json", a->json, "Write all findings here");
+      command
+          ->add_option(
+              "--propose", a->propose,
+              "Write budgets (FILE.toml) or a baseline (FILE.json) for review; never replaces a file")
+          ->check(written_file());
+      command->add_option("--json", a->json, "Write all findings here")->check(written_file());
       command->add_flag("--github", a->github, "Print annotations, and append to $GITHUB_STEP_SUMMARY");
-      command->add_option("--gitlab", a->gitlab, "Write a code quality report here");
+      command->add_option("--gitlab", a->gitlab, "Write a code quality report here")->check(written_file());
       command->callback([a, &exit_code] { exit_code = gate_it(*a); });
     }};
 

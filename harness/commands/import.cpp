@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "harness/commands.hpp"
+#include "harness/commands/written_file.hpp"
 #include "harness/import_dump.hpp"
 
 namespace ulpscope {
@@ -40,7 +41,7 @@ const RegisterCommand registered{
       command->add_option("--device", c.device, "Where it ran");
       command->add_option("--engine", c.engine, "What the library calls the engine");
       command->add_option("--note", c.notes, "Numerical notes: WINOGRAD, FFT, NONDETERMINISTIC, ...");
-      command->add_option("--to", a->path, "The capture to write (.npz)")->required();
+      command->add_option("--to", a->path, "The capture to write (.npz)")->required()->check(written_file());
       command->callback([a, &exit_code] {
         a->call.mode = parse_mode(a->mode);
         const Capture capture = import_dump(a->call);

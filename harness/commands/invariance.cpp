@@ -9,6 +9,7 @@
 
 #include "harness/command_line.hpp"
 #include "harness/commands.hpp"
+#include "harness/commands/written_file.hpp"
 #include "harness/environment.hpp"
 #include "harness/invariance_runs.hpp"
 #include "harness/io/atomic_file.hpp"
@@ -197,7 +198,7 @@ const RegisterCommand registered{
                           "Where bits differ, search for each run's plan this long (default 0: don't)");
       command->add_option("--threads", a->options.threads, "Host threads (default: all cores)")
           ->check(CLI::Range(1, 4096));
-      command->add_option("--json", a->json, "Write the findings here");
+      command->add_option("--json", a->json, "Write the findings here")->check(written_file());
       command->add_option("--cases", a->folder, "Folder or file of cases (default: cases)");
       command->callback([a, &exit_code] { exit_code = run(*a); });
     }};

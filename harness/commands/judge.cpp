@@ -5,6 +5,7 @@
 
 #include "harness/command_line.hpp"
 #include "harness/commands.hpp"
+#include "harness/commands/written_file.hpp"
 #include "harness/judge_capture.hpp"
 #include "harness/progress.hpp"
 #include "harness/table.hpp"
@@ -38,7 +39,7 @@ const RegisterCommand registered{
       auto a = std::make_shared<Arguments>();
       CLI::App* command = app.add_subcommand("judge", "Judge stored captures; no device needed");
       command->add_option("CAPTURE", a->paths, "Captures (.npz) or folders of them")->required();
-      command->add_option("--json", a->json, "Write the record here");
+      command->add_option("--json", a->json, "Write the record here")->check(written_file());
       command->add_option("--replay", a->replay, "all or none: replay declared plans (default all)");
       command->add_option("--threads", a->threads, "Host threads (default: all cores)")
           ->check(CLI::Range(1, 4096));

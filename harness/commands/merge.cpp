@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "harness/commands.hpp"
+#include "harness/commands/written_file.hpp"
 #include "harness/merge.hpp"
 
 namespace ulpscope {
@@ -29,7 +30,7 @@ const RegisterCommand registered{
       CLI::App* command =
           app.add_subcommand("merge", "Put the records of a run's shards together; none may be missing");
       command->add_option("RECORD", a->records, "Records of run --shard, or of different work")->required();
-      command->add_option("--out", a->out, "Write the merged record here")->required();
+      command->add_option("--out", a->out, "Write the merged record here")->required()->check(written_file());
       command->callback([a, &exit_code] { exit_code = merge(*a); });
     }};
 

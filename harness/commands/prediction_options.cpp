@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "harness/commands/written_file.hpp"
 #include "harness/io/atomic_file.hpp"
 #include "reference/error.hpp"
 
@@ -20,7 +21,8 @@ void CaseOptions::add_to(CLI::App& sub) {
   sub.add_option("--seed", seed, "Other inputs of the same distributions");
   sub.add_option("--threads", threads, "Threads (default: all cores); results do not depend on it")
       ->check(CLI::Range(0, 4096));
-  sub.add_option("--json", json, "Write JSON to this file ('-': to the standard output instead of the text)");
+  sub.add_option("--json", json, "Write JSON to this file ('-': to the standard output instead of the text)")
+      ->check(written_file(true));
 }
 
 std::vector<Case> CaseOptions::select() const {

@@ -7,6 +7,7 @@
 
 #include "harness/command_line.hpp"
 #include "harness/commands.hpp"
+#include "harness/commands/written_file.hpp"
 #include "harness/environment.hpp"
 #include "harness/io/atomic_file.hpp"
 #include "harness/probe/problems.hpp"
@@ -176,7 +177,7 @@ const RegisterCommand registered{
       command->add_flag("--all", a->all, "Every variant and mode on small problems of many operators");
       command->add_flag("--compare-declared", a->compare_declared,
                         "Compare with declared plans; exit 1 where one differs");
-      command->add_option("--json", a->json, "Write the report here");
+      command->add_option("--json", a->json, "Write the report here")->check(written_file());
       command->add_option("--cases", a->folder, "Folder or file of cases (default: cases)");
       command->callback([a, &exit_code] { exit_code = run(*a); });
     }};

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "harness/commands.hpp"
+#include "harness/commands/written_file.hpp"
 #include "harness/io/atomic_file.hpp"
 #include "harness/io/bytes.hpp"
 #include "reference/error.hpp"
@@ -75,16 +76,18 @@ const RegisterCommand registered(60, [](CLI::App& app, int& exit_code) {
   sub->add_option("RECORD", o->record, "A record that run or judge wrote")->required();
   sub->add_option("--against", o->against,
                   "An older record: print what changed in bits, plans, errors, libraries and device");
-  sub->add_option("--html", o->html, "A page in one file, for a browser; works offline");
+  sub->add_option("--html", o->html, "A page in one file, for a browser; works offline")
+      ->check(written_file(true));
   sub->add_option("--explain", o->explanations, "Show this in the HTML, too: written by explain --json");
   sub->add_option("--drift", o->drifts, "Likewise: written by drift --json");
   sub->add_option("--self-test", o->self_tests, "Likewise: written by self-test --json");
   sub->add_option("--markdown", o->markdown,
-                  "Markdown for a pull request (- for standard output; the default)");
-  sub->add_option("--junit", o->junit, "JUnit XML");
-  sub->add_option("--sarif", o->sarif, "SARIF 2.1.0");
-  sub->add_option("--csv", o->csv, "CSV");
-  sub->add_option("--json", o->json, "The record itself, in standard layout");
+                  "Markdown for a pull request (- for standard output; the default)")
+      ->check(written_file(true));
+  sub->add_option("--junit", o->junit, "JUnit XML")->check(written_file(true));
+  sub->add_option("--sarif", o->sarif, "SARIF 2.1.0")->check(written_file(true));
+  sub->add_option("--csv", o->csv, "CSV")->check(written_file(true));
+  sub->add_option("--json", o->json, "The record itself, in standard layout")->check(written_file(true));
   sub->callback([o, &exit_code] { exit_code = run(*o); });
 });
 

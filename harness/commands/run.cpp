@@ -5,6 +5,7 @@
 
 #include "harness/command_line.hpp"
 #include "harness/commands.hpp"
+#include "harness/commands/written_file.hpp"
 #include "harness/judge_capture.hpp"
 #include "harness/progress.hpp"
 #include "harness/run.hpp"
@@ -114,8 +115,9 @@ const RegisterCommand registered{
       command->add_option(
           "--replay", a->replay,
           "auto, all or none: replay declared plans on as many outputs as is quick, all, or none");
-      command->add_option("--captures", a->options.captures,
-                          "Keep captures here, and go on where a run stopped");
+      command
+          ->add_option("--captures", a->options.captures, "Keep captures here, and go on where a run stopped")
+          ->check(kept_folder());
       command->add_option("--capture-kib", a->capture_kib, "Keep at most this much of an output, in windows")
           ->check(CLI::Range(1, 1 << 22));
       command->add_option("--sweep", a->sweep, "Also this many random problems, most of them unaligned")
@@ -123,7 +125,7 @@ const RegisterCommand registered{
       command->add_option("--sweep-seed", a->sweep_seed, "Which random problems");
       command->add_option("--suite", a->suite, "What cases/suites/NAME.toml lists: smoke, ci, nightly, ...");
       command->add_option("--shard", a->shard, "i/n: only every n-th case, from the i-th; see merge");
-      command->add_option("--json", a->json, "Write the record here");
+      command->add_option("--json", a->json, "Write the record here")->check(written_file());
       command->add_option("--cases", a->folder, "Folder or file of cases (default: cases)");
       command->add_flag("!--no-explain", a->options.explain,
                         "Keep no ladder of causes with results and no drift with cases");

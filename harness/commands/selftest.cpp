@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/commands.hpp"
+#include "harness/commands/written_file.hpp"
 #include "harness/io/atomic_file.hpp"
 #include "harness/selftest/selftest.hpp"
 
@@ -17,7 +18,8 @@ const RegisterCommand registered{
       auto json = std::make_shared<std::string>();
       CLI::App* command = app.add_subcommand(
           "self-test", "Plant mistakes in data and in this tool's parts; each must be caught");
-      command->add_option("--json", *json, "Write what was planted and what noticed it here");
+      command->add_option("--json", *json, "Write what was planted and what noticed it here")
+          ->check(written_file());
       command->callback([json, &exit_code] {
         const auto outcomes = selftest::run_plants(selftest::all_plants());
         std::fputs(selftest::render_outcomes(outcomes).c_str(), stdout);
