@@ -9,6 +9,7 @@
 #include "harness/inputs.hpp"
 #include "harness/judge_capture.hpp"
 #include "harness/suite.hpp"
+#include "reference/counted.hpp"
 #include "reference/error.hpp"
 
 namespace ulpscope {
@@ -16,10 +17,10 @@ namespace ulpscope {
 Selection dealt(const Shard& shard, const Selection& all) {
   Selection mine{dealt(shard, all.cases), dealt(shard, all.captures), dealt(shard, all.drift)};
   if (mine.size() == 0)
-    throw Error(
-        fmt::format("--shard {}/{} has nothing to do: {} cases and {} captures are selected, use fewer "
-                    "shards",
-                    shard.index, shard.of, all.cases.size(), all.captures.size()));
+    throw Error(fmt::format("--shard {}/{} has nothing to do: {} and {} are selected, use fewer shards",
+                            shard.index, shard.of,
+                            counted(static_cast<std::int64_t>(all.cases.size()), "case"),
+                            counted(static_cast<std::int64_t>(all.captures.size()), "capture")));
   return mine;
 }
 

@@ -1,4 +1,5 @@
 #include "harness/table.hpp"
+#include "reference/counted.hpp"
 
 #include <fmt/format.h>
 
@@ -68,7 +69,8 @@ std::string render_table(const Record& record) {
   out += "\n";
   std::string sum;
   for (auto& [verdict, n] : tally) sum += fmt::format("{}{} {}", sum.empty() ? "" : ", ", n, verdict);
-  return out + fmt::format("{} results: {}\n", record.results.size(), sum.empty() ? "none" : sum);
+  return out + fmt::format("{}: {}\n", counted(static_cast<std::int64_t>(record.results.size()), "result"),
+                           sum.empty() ? "none" : sum);
 }
 
 }  // namespace ulpscope

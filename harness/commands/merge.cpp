@@ -6,6 +6,7 @@
 #include "harness/commands.hpp"
 #include "harness/commands/written_file.hpp"
 #include "harness/merge.hpp"
+#include "reference/counted.hpp"
 
 namespace ulpscope {
 namespace {
@@ -20,7 +21,8 @@ int merge(const Arguments& a) {
   for (const std::string& path : a.records) records.push_back({path, read_record(path)});
   const Record merged = merge_records(std::move(records));
   write_record(a.out, merged);
-  std::printf("%zu results of %zu records: %s\n", merged.results.size(), a.records.size(), a.out.c_str());
+  std::printf("%s of %s: %s\n", counted(static_cast<std::int64_t>(merged.results.size()), "result").c_str(),
+              counted(static_cast<std::int64_t>(a.records.size()), "record").c_str(), a.out.c_str());
   return 0;  // `ulpscope gate` judges what was merged
 }
 
