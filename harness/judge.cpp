@@ -1,4 +1,5 @@
 #include "harness/judge.hpp"
+#include "reference/counted.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +9,7 @@ namespace ulpscope {
 namespace {
 
 std::string count_of(std::int64_t n, std::int64_t of) {
-  return fmt::format("{} of {} outputs", n, of);
+  return fmt::format("{} of {}", n, counted(of, "output"));
 }
 
 // Captures of older versions know how many, but not where.

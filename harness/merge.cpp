@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "reference/counted.hpp"
 #include "reference/error.hpp"
 
 namespace ulpscope {
@@ -72,8 +73,8 @@ void check_shards(const std::vector<NamedRecord>& records) {
   for (std::int64_t i = 1; i <= of; ++i)
     if (!at.contains(i) && ++lacking <= 10) missing += fmt::format("{}{}", missing.empty() ? "" : ", ", i);
   if (lacking > 0)
-    throw Error(
-        fmt::format("{} of {} shards are missing: {}{}", lacking, of, missing, lacking > 10 ? ", ..." : ""));
+    throw Error(fmt::format("{} of {} missing: {}{}", lacking, counted(of, "shard", "is", "are"), missing,
+                            lacking > 10 ? ", ..." : ""));
 }
 
 void check_environments(const std::vector<NamedRecord>& records) {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "reference/counted.hpp"
 #include "reference/error.hpp"
 #include "reports/gate_checks.hpp"
 
@@ -49,9 +50,9 @@ std::string propose_budgets(const RecordView& record, const std::vector<Budget>&
       const bool too_low = !(need.worst <= need.limit), too_high = need.limit > 2 * need.worst;
       const double proposed = with_room(need.worst);
       if ((!too_low && !too_high) || proposed == need.limit) continue;
-      comments.push_back(fmt::format("{} {} from {:.4g}: the largest of {} results is {:.4g}",
+      comments.push_back(fmt::format("{} {} from {:.4g}: the largest of {} is {:.4g}",
                                      to_string(b.limits[k].figure), too_low ? "RAISED" : "lowered",
-                                     need.limit, need.results, need.worst));
+                                     need.limit, counted(need.results, "result"), need.worst));
       b.limits[k].factor = proposed;
     }
     const bool changed = !comments.empty() && report.uses[i].matched > 0;

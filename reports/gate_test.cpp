@@ -200,7 +200,7 @@ TEST(Gate, BudgetsAreLookedAtToo) {
   auto two = budgets("case = \"t/*\"\nmax_scaled = 1");
   two.push_back(budgets("case = \"*\"\nmax_scaled = 1")[0]);
   EXPECT_THAT(message(gate(record_of({row("v", "fp32", 1)}), two, nullptr), "unused_budget"),
-              HasSubstr("later budgets decide all 1 results"));
+              HasSubstr("later budgets decide all that this one matches: 1 result"));
 }
 
 // 64 terms: losing one costs 2^24/64 = 262144 on the scale of max_scaled.
@@ -297,7 +297,7 @@ TEST(GatePropose, ChangesNeedSomebodyToAnswerForThem) {
   const auto old = budgets("case = \"*\"\nvariant = \"v\"\nmax_scaled = 1");
   const RecordView record = record_of({row("v", "fp32", 3.3), row("w", "fp32", 1)});
   const std::string text = propose_budgets(record, old, gate(record, old, nullptr), "2026-12-01");
-  EXPECT_THAT(text, HasSubstr("max_scaled RAISED from 1: the largest of 1 results is 3.3"));
+  EXPECT_THAT(text, HasSubstr("max_scaled RAISED from 1: the largest of 1 result is 3.3"));
   EXPECT_THAT(text, HasSubstr("NEW: had no budget"));
   EXPECT_THROW(parse_budgets(text, "p.toml"), Error);
   std::string answered = text;

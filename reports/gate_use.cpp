@@ -6,6 +6,7 @@
 #include <map>
 
 #include "harness/vacuity.hpp"
+#include "reference/counted.hpp"
 #include "reference/error.hpp"
 #include "reports/gate_checks.hpp"
 
@@ -98,11 +99,11 @@ void check_room(const Budget& b, const BudgetUse& use, std::vector<Finding>& fin
     findings.push_back(finding_on(
         b, "headroom",
         need.worst == 0
-            ? fmt::format("{} = {:.4g}: all {} results have 0", to_string(b.limits[i].figure), need.limit,
-                          need.results)
-            : fmt::format("{} = {:.4g} leaves a factor of {:.3g}: the largest of {} results is {:.4g}",
-                          to_string(b.limits[i].figure), need.limit, need.limit / need.worst, need.results,
-                          need.worst)));
+            ? fmt::format("{} = {:.4g}, though none of {} is above 0", to_string(b.limits[i].figure),
+                          need.limit, counted(need.results, "result"))
+            : fmt::format("{} = {:.4g} leaves a factor of {:.3g}: the largest of {} is {:.4g}",
+                          to_string(b.limits[i].figure), need.limit, need.limit / need.worst,
+                          counted(need.results, "result"), need.worst)));
   }
 }
 
@@ -127,12 +128,12 @@ void check_use(const RecordView& record, const std::vector<Budget>& budgets, con
     else if (uses[i].decided == 0)
       findings.push_back(finding_on(
           b, "unused_budget",
-          fmt::format("later budgets decide all {} results that this one matches", uses[i].matched)));
+          "later budgets decide all that this one matches: " + counted(uses[i].matched, "result")));
     if (loose[i].results > 0)
       findings.push_back(
           finding_on(b, "loose_budget",
-                     fmt::format("looser than what a lost term would cause, in {} of {} results: {}",
-                                 loose[i].results, uses[i].decided, loose[i].first)));
+                     fmt::format("looser than what a lost term would cause, in {} of {}: {}",
+                                 loose[i].results, counted(uses[i].decided, "result"), loose[i].first)));
     check_room(b, uses[i], findings);
   }
 }

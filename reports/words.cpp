@@ -1,4 +1,5 @@
 #include "reports/words.hpp"
+#include "reference/counted.hpp"
 
 #include <fmt/format.h>
 
@@ -68,13 +69,13 @@ Headline headline(const RecordView& record) {
   h.exit_code = t.exit_code;
   if (const ResultView* broken = first_with(record, Standing::error)) {
     h.word = "Error";
-    h.sentence = fmt::format("{} of {} results could not be had, first {}: {}.", t.errors, all,
+    h.sentence = fmt::format("{} of {} could not be had, first {}: {}.", t.errors, counted(all, "result"),
                              named(*broken), reason_of(*broken));
   } else if (const ResultView* failed = first_with(record, Standing::fail)) {
     h.word = "Fail";
-    h.sentence =
-        fmt::format("{} of {} results {}, first {}, {}: {}.", t.failed, all, t.failed == 1 ? "fails" : "fail",
-                    named(*failed), to_string(failed->verdict), reason_of(*failed));
+    h.sentence = fmt::format("{} of {} {}, first {}, {}: {}.", t.failed, counted(all, "result"),
+                             t.failed == 1 ? "fails" : "fail", named(*failed), to_string(failed->verdict),
+                             reason_of(*failed));
   } else if (const ResultView* unverified = first_with(record, Standing::unverified)) {
     h.word = "Nothing proved";
     h.sentence = fmt::format("{}: {}.", named(*unverified), reason_of(*unverified));
@@ -88,7 +89,8 @@ Headline headline(const RecordView& record) {
       if (standing(r) == Standing::pass && headroom_of(r) && std::isfinite(*headroom_of(r)) &&
           (!closest || *headroom_of(r) > *headroom_of(*closest)))
         closest = &r;
-    h.sentence = fmt::format("{} of {} results pass", t.passed, all);
+    h.sentence =
+        fmt::format("{} of {} {}", t.passed, counted(all, "result"), t.passed == 1 ? "passes" : "pass");
     if (closest)
       h.sentence += fmt::format("; closest to its bound is {}, at {} of it", named(*closest),
                                 figure(headroom_of(*closest)));

@@ -11,6 +11,7 @@
 #include "harness/statistics/forecast.hpp"
 #include "harness/vacuity.hpp"
 #include "harness/version.hpp"
+#include "reference/counted.hpp"
 #include "reference/error.hpp"
 #include "reference/operators.hpp"
 
@@ -67,15 +68,16 @@ nlohmann::json json_of(const ForecastReport& r, const Options& o) {
 
 std::string text_of(const Case& c, const ForecastReport& r, const Options& o) {
   std::string s = fmt::format("## {}\n\n", c.name);
-  s += fmt::format("{} outputs{}, {} terms each; tolerance atol {:g}, rtol {:g}.\n\n", r.outputs,
+  s += fmt::format("{}{}, {} each; tolerance atol {:g}, rtol {:g}.\n\n", counted(r.outputs, "output"),
                    r.looked_at < r.outputs ? fmt::format(" ({} looked at)", r.looked_at) : "",
-                   lower(c.problem).terms(), r.tolerance.atol, r.tolerance.rtol);
+                   counted(lower(c.problem).terms(), "term"), r.tolerance.atol, r.tolerance.rtol);
   for (const Forecast& f : r.plans) {
     const Judged& exact = f.judged.front();
     s += fmt::format("### {}: `{}`\n\n", f.name, f.plan);
     s += fmt::format("- bound (must hold): {:.3g} = {}\n", f.bound, f.formula);
-    s += fmt::format("- expected maximum for {} outputs: {:.3g}; expected mean {:.3g}, signed {:+.2g}\n",
-                     r.outputs, exact.expected_max, exact.expected_mean, exact.expected_signed);
+    s += fmt::format("- expected maximum for {}: {:.3g}; expected mean {:.3g}, signed {:+.2g}\n",
+                     counted(r.outputs, "output"), exact.expected_max, exact.expected_mean,
+                     exact.expected_signed);
     if (o.observed)
       s += fmt::format("- observed: {:.3g}: {}\n", *o.observed,
                        *o.observed > f.bound ? "beyond the bound: not a correct kernel of this arithmetic"

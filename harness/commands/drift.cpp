@@ -10,6 +10,7 @@
 #include "harness/inputs.hpp"
 #include "harness/statistics/forecast.hpp"
 #include "harness/version.hpp"
+#include "reference/counted.hpp"
 #include "reference/operators.hpp"
 
 namespace ulpscope {
@@ -23,11 +24,11 @@ struct Options {
 
 std::string text_of(const DriftReport& r) {
   std::string s = fmt::format(
-      "{} outputs, {} looked at; tolerance atol {:g}, rtol {:g}.\n\n"
+      "{}, {} looked at; tolerance atol {:g}, rtol {:g}.\n\n"
       "| arithmetic | plan | max | mean | signed mean | max / (2^-24 S) | bound | beyond the tolerance | "
       "from the first |\n"
       "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
-      r.outputs, r.looked_at, r.tolerance.atol, r.tolerance.rtol);
+      counted(r.outputs, "output"), r.looked_at, r.tolerance.atol, r.tolerance.rtol);
   for (const DriftRow& x : r.rows) {
     std::string plan = x.plan;  // a bar would end the cell
     for (std::size_t at = 0; (at = plan.find('|', at)) != std::string::npos; at += 2) plan.insert(at, "\\");

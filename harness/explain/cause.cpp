@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "harness/explain/explain.hpp"
+#include "reference/counted.hpp"
 #include "reference/plan/plan_types.hpp"
 
 namespace ulpscope {
@@ -44,9 +45,9 @@ std::string cause_of(const SideReport& c, const SideReport* r, std::string& why)
   const bool exact = !r;
   if (wrong_kind(c) || (r && wrong_kind(*r))) {
     const SideReport& s = wrong_kind(c) ? c : *r;
-    why = fmt::format(
-        "{} outputs of the {} are NaN or infinite where the truth is not (or the other way round)",
-        s.error.nonfinite_mismatch, &s == &c ? "candidate" : "reference");
+    why = fmt::format("{} of the {} {} NaN or infinite where the truth is not (or the other way round)",
+                      counted(s.error.nonfinite_mismatch, "output"), &s == &c ? "candidate" : "reference",
+                      s.error.nonfinite_mismatch == 1 ? "is" : "are");
     return "nonfinite";
   }
   for (const SideReport* s : {&c, r})

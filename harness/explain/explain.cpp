@@ -13,6 +13,7 @@
 #include "harness/inputs.hpp"
 #include "harness/invariance.hpp"
 #include "harness/statistics/order_bound.hpp"
+#include "reference/counted.hpp"
 #include "reference/error.hpp"
 #include "reference/plan/plan_types.hpp"
 
@@ -91,8 +92,8 @@ void compare_repeats(const ExplainRequest& r, const Truth& truth, Explanation& e
   rung.status = p.differing ? RungStatus::confirmed : RungStatus::excluded;
   rung.note =
       p.differing
-          ? fmt::format("{} outputs differ between dumps of one call, by up to {:.3g}; {}", p.differing,
-                        p.max_abs,
+          ? fmt::format("{} between dumps of one call, by up to {:.3g}; {}",
+                        counted(p.differing, "output", "differs", "differ"), p.max_abs,
                         p.race ? "further apart than any two orders of summation can be: a race, not rounding"
                                : "within what another order of summation can do")
           : fmt::format("{} dumps, the same bits", p.dumps);
@@ -123,12 +124,10 @@ Rung integer_rung(const ExplainRequest& r, const Truth& truth) {
   rung.measured = true;
   rung.equal_share = static_cast<double>(equal) / static_cast<double>(y.size());
   rung.status = equal == y.size() ? RungStatus::excluded : RungStatus::confirmed;
-  rung.note =
-      equal == y.size()
-          ? "every order is exact on these inputs, and so is the result: indexing is right"
-          : fmt::format(
-                "every order is exact on these inputs, yet {} outputs are wrong: no rounding can do that",
-                y.size() - equal);
+  rung.note = equal == y.size()
+                  ? "every order is exact on these inputs, and so is the result: indexing is right"
+                  : fmt::format("every order is exact on these inputs, yet {} wrong: no rounding can do that",
+                                counted(y.size() - equal, "output", "is", "are"));
   return rung;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "reference/counted.hpp"
 #include "reference/terms.hpp"
 
 namespace ulpscope {
@@ -121,11 +122,11 @@ Region region_of(const Contraction& c, const std::vector<std::uint8_t>& member) 
       if (r.modulo == 0)
         where = fmt::format("{} of {} positions on axis {} (first {})", hits, a.size, a.name, r.from);
     }
-    r.words = fmt::format("{} of {} outputs, all at {}", r.outputs, r.of, where);
+    r.words = fmt::format("{} of {}, all at {}", r.outputs, counted(r.of, "output"), where);
   }
   if (!r.localised)
     r.words = r.outputs == r.of ? "all outputs"
-                                : fmt::format("{} of {} outputs, first at [{}]", r.outputs, r.of,
+                                : fmt::format("{} of {}, first at [{}]", r.outputs, counted(r.of, "output"),
                                               fmt::join(r.first_coordinates, ", "));
   return r;
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "harness/explain/render.hpp"
+#include "reference/counted.hpp"
 
 namespace ulpscope {
 namespace {
@@ -101,9 +102,8 @@ std::string ladder_of(const std::vector<Rung>& rungs) {
 std::string summary_of(const Explanation& e) {
   std::string t = fmt::format("Cause: {}: {}.\n", e.cause, e.cause_why);
   if (e.pair)
-    t += fmt::format(
-        "The two differ by at most {:.3g} (mean {:.3g}), {} of {} outputs beyond the tolerance.\n",
-        e.pair->max_abs, e.pair->mean_abs, e.pair->violations, e.outputs);
+    t += fmt::format("The two differ by at most {:.3g} (mean {:.3g}), {} of {} beyond the tolerance.\n",
+                     e.pair->max_abs, e.pair->mean_abs, e.pair->violations, counted(e.outputs, "output"));
   t += side_words("candidate", e.candidate) + "\n";
   if (e.reference) t += side_words("reference", *e.reference) + "\n" + closer(e) + "\n";
   if (e.candidate.mistake) t += "Evidence: " + e.candidate.mistake->evidence + ".\n";

@@ -11,6 +11,7 @@
 #include "harness/explain/flushed.hpp"
 #include "harness/explain/side_plans.hpp"
 #include "harness/explain/split_operands.hpp"
+#include "reference/counted.hpp"
 #include "reference/error.hpp"
 #include "reference/parallel.hpp"
 #include "reference/plan/plan_types.hpp"
@@ -171,8 +172,8 @@ class Side {
       r.mean_residual = l.mean;
       r.equal_share = l.equal;
       r.status = l.beyond ? RungStatus::excluded : RungStatus::confirmed;
-      r.note = l.beyond ? fmt::format("{} of {} outputs beyond what any order of fp32 sums can leave",
-                                      l.beyond, std::min(n_, kLadderOutputs))
+      r.note = l.beyond ? fmt::format("{} of {} beyond what any order of fp32 sums can leave", l.beyond,
+                                      counted(std::min(n_, kLadderOutputs), "output"))
                         : "within what accumulation in some order can leave";
       ladder_.push_back(r);
     };
@@ -384,7 +385,7 @@ class Side {
                 " gives every bit");
     } else if (m.beyond_bound > 0) {
       set(r_.inputs_suffice || widest_ || side_.mode ? Verdict::violated : Verdict::unexplained,
-          fmt::format("{} outputs lie beyond the {} ({}{})", m.beyond_bound,
+          fmt::format("{} beyond the {} ({}{})", counted(m.beyond_bound, "output", "lies", "lie"),
                       widest_ ? "widest bound of any admissible arithmetic" : "bound",
                       m.beyond_bound == m.nonfinite_mismatch
                           ? "NaN or infinite where the truth is not, or the reverse"

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "harness/probe/report.hpp"
+#include "reference/counted.hpp"
 
 namespace ulpscope {
 namespace {
@@ -80,7 +81,9 @@ std::string status_of(const ProbedVariant& p) {
 std::string target(const ProbedVariant& p, bool compare_declared, std::size_t widest) {
   std::string out = fmt::format("  {:<{}}  {:<6}  {}", p.variant, widest, to_string(p.mode), status_of(p));
   if (p.status != "ok") return out + ": " + p.reason + "\n";
-  if (p.differing > 0) return out + fmt::format(": {} outputs differ between two launches\n", p.differing);
+  if (p.differing > 0)
+    return out +
+           fmt::format(": {} between two launches\n", counted(p.differing, "output", "differs", "differ"));
   const ProbeResult& r = p.result;
   if (compare_declared)
     out += p.declared.empty() ? "; none declared"
@@ -89,8 +92,9 @@ std::string target(const ProbedVariant& p, bool compare_declared, std::size_t wi
                               : "; DIFFERENT from the declared one: " + p.difference;
   out += fmt::format("\n      {}{}\n", p.found() ? "" : "closest: ", shortened(r.plan));
   if (!r.arithmetic.a.empty() || r.masks > 0) out += "      " + numbers_of(r.arithmetic) + "\n";
-  out += fmt::format("      {} launches, masks {}/{} over {} of {} terms, random outputs {}/{}", p.launches,
-                     r.masks_agreeing, r.masks, r.terms_covered, r.terms, r.outputs_agreeing, r.outputs);
+  out += fmt::format("      {} launches, masks {}/{} over {} of {}, random outputs {}/{}", p.launches,
+                     r.masks_agreeing, r.masks, r.terms_covered, counted(r.terms, "term"), r.outputs_agreeing,
+                     r.outputs);
   if (p.declared_tested > 0)
     out += fmt::format(", declared plan {}/{}{}", p.declared_equal, p.declared_tested,
                        p.hinted ? " (tried as a hint)" : "");

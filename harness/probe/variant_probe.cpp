@@ -8,6 +8,7 @@
 
 #include "harness/inputs.hpp"
 #include "reference/arithmetic/architectures.hpp"
+#include "reference/counted.hpp"
 #include "reference/error.hpp"
 #include "reference/plan/plan_types.hpp"
 #include "reference/plan/program.hpp"
@@ -95,7 +96,7 @@ class VariantProbe {
     for (std::int64_t o = 0; o < c_.outputs(); ++o)
       bits_[static_cast<std::size_t>(o)] = static_cast<std::uint32_t>(got.bits_at(o));
     executor_.release(e.output);
-    if (e.unwritten > 0) throw Error(fmt::format("{} outputs were never written", e.unwritten));
+    if (e.unwritten > 0) throw Error(counted(e.unwritten, "output", "was", "were") + " never written");
     if (!e.guards_intact) throw Error("it wrote outside its output");
     p_.declared = declared_plan(*job_.variant, p_.test.problem, job_.mode, p_.test.out);
     if (p_.declared.empty()) return;
