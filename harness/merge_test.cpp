@@ -8,6 +8,7 @@
 #include "harness/judge_capture.hpp"
 #include "harness/selection.hpp"
 #include "harness/suite.hpp"
+#include "harness/sweep.hpp"
 #include "reference/error.hpp"
 
 namespace ulpscope {
@@ -144,7 +145,29 @@ TEST(Suite, TheProjectsOwnSelectSomething) {
     if (!s.captures.empty()) {
       EXPECT_GE(capture_paths(s.captures).size(), 8u) << name;
     }
+    Selection selection{select_cases(all, s.cases), capture_paths(s.captures), {}};
+    for (Case& c : sweep_cases(s.sweep, 1)) selection.cases.push_back(std::move(c));
+    EXPECT_NO_THROW(check_repeats(selection, {})) << name;
   }
+}
+
+// Hours of work must not end in a record that is refused.
+TEST(Suite, ResultsThatWouldBeThereTwiceAreRefusedFirst) {
+  const std::vector<std::string> captures =
+      capture_paths({ULPSCOPE_SOURCE_DIR "/reports/recorded/sweep-h200"});
+  const auto refused = [](const Selection& selection) {
+    RunOptions options;
+    options.progress = [](const std::string& line) { ADD_FAILURE() << "work was begun: " << line; };
+    try {
+      run_selection(selection, options);
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_THAT(refused({sweep_cases(3, 1), captures, {}}),
+              HasSubstr("a second result of sweep/s1_0001_conv3d cudnn"));
+  EXPECT_THAT(refused({{}, {captures[0], captures[0]}, {}}), HasSubstr("leave one of them out"));
 }
 
 TEST(Suite, OrdersOfACaseKeepTheirBoundsAndEachOthers) {

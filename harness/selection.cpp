@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <filesystem>
+#include <map>
 
+#include "harness/capture.hpp"
 #include "harness/drift_json.hpp"
 #include "harness/environment.hpp"
 #include "harness/inputs.hpp"
@@ -57,9 +60,27 @@ void add_drift(Record& record, const std::vector<Case>& cases, const RunOptions&
     }
 }
 
+using Key = std::array<std::string, 3>;  // case, variant, mode
+
 }  // namespace
 
+void check_repeats(const Selection& selection, const RunOptions& options) {
+  std::map<Key, std::string> results;
+  for (const Case& test : selection.cases)
+    for (const Job& job : jobs_of(test, options, ""))
+      results[{test.name, job.variant->name, to_string(job.mode)}] = "this run";
+  for (const std::string& path : capture_paths(selection.captures)) {
+    const Capture capture = read_capture(path);
+    const Key key{capture.test.name, capture.variant, to_string(capture.mode)};
+    const auto [at, fresh] = results.insert({key, "'" + path + "'"});
+    if (!fresh)
+      throw Error("'" + path + "' is a second result of " + key[0] + " " + key[1] + " " + key[2] +
+                  ", after " + at->second + ": leave one of them out");
+  }
+}
+
 Record run_selection(const Selection& selection, const RunOptions& options) {
+  check_repeats(selection, options);
   Record record;
   if (!selection.cases.empty())
     record = run_cases(selection.cases, options);
@@ -82,12 +103,6 @@ Record run_selection(const Selection& selection, const RunOptions& options) {
         {{"case", test.name}, {"variant", r.variant}, {"mode", to_string(r.mode)}, {"device_ms", 0}});
   }
   sort_record(record);
-  for (std::size_t i = 1; i < record.results.size(); ++i) {
-    const auto &x = record.results[i - 1], &y = record.results[i];
-    if (x["case"] == y["case"] && x["variant"] == y["variant"] && x["mode"] == y["mode"])
-      throw Error("two results of " + y["case"].get<std::string>() + " " + y["variant"].get<std::string>() +
-                  " " + y["mode"].get<std::string>() + ": a capture repeats what is run, or is given twice");
-  }
   return record;
 }
 

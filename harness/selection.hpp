@@ -22,7 +22,11 @@ Selection dealt(const Shard& shard, const Selection& all);
 /// last a hash of everything selected and of the settings.
 nlohmann::json shard_note(const Shard& shard, const Selection& all, const std::vector<std::string>& settings);
 
-/// One record of everything. Throws Error if a result would be there twice.
+/// Throws Error, before any work, if a result would be there twice: a capture that repeats what is run, or
+/// another capture. Reads the captures.
+void check_repeats(const Selection& selection, const RunOptions& options);
+
+/// One record of everything. As check_repeats, first.
 Record run_selection(const Selection& selection, const RunOptions& options);
 
 }  // namespace ulpscope

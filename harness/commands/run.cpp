@@ -79,6 +79,7 @@ int run(Arguments& a) {
     for (const auto* list : {&a.options.variants, &a.modes})
       settings.insert(settings.end(), list->begin(), list->end());
     shard = shard_note(mine, selection, settings);
+    check_repeats(selection, a.options);  // as a whole: merge would refuse it
     selection = dealt(mine, selection);
     a.options.selection_checked = true;  // as a whole: a variant may have no case in this shard
   }

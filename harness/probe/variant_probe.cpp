@@ -166,7 +166,14 @@ class VariantProbe {
     } else if (passes || c_.b_is_ones || probed.arithmetic == declared.arithmetic) {
       p_.same_arithmetic = true;
     } else {
-      p_.same_arithmetic = r.plans_agreeing > 1;  // both give every bit: nothing tells them apart
+      // Both give every bit. Where every chain has one product, nothing tells a fused step from two
+      // roundings.
+      Arithmetic as_probed = declared.arithmetic;
+      as_probed.step = probed.arithmetic.step;
+      as_probed.product = probed.arithmetic.product;
+      const bool unseen =
+          !r.arithmetic.block && r.arithmetic.fma == Seen::unknown && as_probed == probed.arithmetic;
+      p_.same_arithmetic = unseen || r.plans_agreeing > 1;
       if (!*p_.same_arithmetic) p_.difference += "the arithmetic differs";
     }
     if (passes) p_.result.plan = p_.declared;

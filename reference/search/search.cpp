@@ -7,12 +7,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <random>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "reference/error.hpp"
 #include "reference/parallel.hpp"
 #include "reference/plan.hpp"
+#include "reference/search/candidate.hpp"
 #include "reference/search/family.hpp"
 #include "reference/search/operand_fit.hpp"
 #include "reference/search/sample.hpp"
@@ -27,32 +29,6 @@ constexpr std::size_t kScreened = 48;  // outputs every candidate is first tried
 constexpr std::int64_t kMostUnordered = 16;  // parts whose every order can be checked
 constexpr std::size_t kRun = 1 << 14;        // outputs replayed between two looks at the clock
 constexpr std::size_t kMostPlans = 64;       // fits beyond this many say no more than "not unique"
-
-struct Candidate {
-  Plan plan;
-  Program program;
-  std::int64_t rank = 0;  // where it stands among those tried side by side: the simplest first
-};
-
-std::uint64_t hash_of(const Candidate& c) {
-  std::uint64_t h = 0xcbf29ce484222325u;
-  auto mix = [&](std::uint64_t v) { h = (h ^ v) * 0x9e3779b97f4a7c15u, h ^= h >> 29; };
-  const Plan& p = c.plan;
-  mix(static_cast<std::uint64_t>(p.operands.a) << 8 | static_cast<std::uint64_t>(p.operands.b));
-  mix(static_cast<std::uint64_t>(p.arithmetic.step) << 32 |
-      static_cast<std::uint64_t>(p.arithmetic.accumulator) << 40 |
-      static_cast<std::uint64_t>(p.arithmetic.product) << 48 |
-      static_cast<std::uint64_t>(p.arithmetic.block.terms) << 8 |
-      static_cast<std::uint64_t>(p.arithmetic.block.frac));
-  for (const std::int64_t place : c.program.places) mix(static_cast<std::uint64_t>(place + 1));
-  for (const Op& op : c.program.ops) {
-    mix(static_cast<std::uint64_t>(op.kind) << 32 | static_cast<std::uint64_t>(op.format) << 40 |
-        static_cast<std::uint64_t>(op.takes_bias));
-    mix(static_cast<std::uint64_t>(op.dst) << 32 | static_cast<std::uint64_t>(op.src));
-    mix(static_cast<std::uint64_t>(op.from) << 32 ^ static_cast<std::uint64_t>(op.to));
-  }
-  return h;
-}
 
 class Search {
  public:
@@ -178,6 +154,14 @@ class Search {
     return !(result_.plans.empty() && found_.empty()) && (result_.rounded_exact_fits || options_.confirm);
   }
 
+  // Settled by a candidate of a lower rank: by one of a higher rank it is not, or the plan named would be the
+  // fastest thread's.
+  bool settled_before(std::int64_t rank) const {
+    return enough() && (!result_.plans.empty() || std::any_of(found_.begin(), found_.end(),
+                                                              [&](const Found& f) { return f.rank < rank; }));
+  }
+  bool full() const { return result_.plans.size() + found_.size() >= kMostPlans; }
+
   void walk(const OperandFit& fit, const Arithmetic& arithmetic, int tier, bool divided) {
     const std::vector<SampledOutput>& outputs = samples(fit.a, fit.b);
     const bool block = arithmetic.step == Step::block;
@@ -207,9 +191,7 @@ class Search {
         parallel_for(static_cast<std::int64_t>(ways.size()), options_.threads, [&](std::int64_t i) {
           {
             const std::lock_guard lock(guard_);
-            if (result_.plans.size() + found_.size() >= kMostPlans || (options_.confirm && enough()) ||
-                late())
-              return;
+            if (late() || (options_.confirm && settled_before(i)) || full()) return;
           }
           const Division& way = ways[static_cast<std::size_t>(i)];
           Candidate candidate;
@@ -287,7 +269,7 @@ class Search {
         candidate.rank = i;
         {
           const std::lock_guard lock(guard_);
-          if (result_.plans.size() + found_.size() >= kMostPlans || enough() || late()) return;
+          if (late() || settled_before(i) || full()) return;
           ++result_.candidates;
         }
         screen(candidate, sample_.size(), [&](std::size_t k) {
@@ -320,9 +302,16 @@ class Search {
   }
 
   void consider(const Candidate& candidate, const std::vector<SampledOutput>& outputs) {
+    const std::uint64_t hash = hash_of(candidate);
     {
       const std::lock_guard lock(guard_);
-      if (!tried_.insert(hash_of(candidate)).second) return;
+      // The same program twice, side by side: whichever came first is tried, under the simpler one's name.
+      const auto [at, fresh] = tried_.insert({hash, {walked_, candidate.rank, {}}});
+      if (!fresh) {
+        if (at->second.walk == walked_ && candidate.rank < at->second.rank)
+          at->second = {walked_, candidate.rank, candidate.plan};
+        return;
+      }
       ++result_.candidates;
     }
     thread_local std::vector<double> registers;
@@ -356,10 +345,17 @@ class Search {
   // What was found side by side, in the order of the family: candidates are begun in that order and those
   // begun are finished, so the first is the same for any number of threads.
   void take_found() {
-    std::stable_sort(found_.begin(), found_.end(), [](auto& x, auto& y) { return x.first < y.first; });
-    for (auto& [rank, plan] : found_)
-      if (result_.plans.size() < kMostPlans) result_.plans.push_back(std::move(plan));
+    for (Found& f : found_) {
+      const auto tried = tried_.find(f.hash);
+      if (tried == tried_.end() || !tried->second.simpler) continue;
+      f.rank = tried->second.rank;
+      f.plan = to_string(*tried->second.simpler);
+    }
+    std::sort(found_.begin(), found_.end(), [](const Found& x, const Found& y) { return x.rank < y.rank; });
+    for (Found& f : found_)
+      if (result_.plans.size() < kMostPlans) result_.plans.push_back(std::move(f.plan));
     found_.clear();
+    ++walked_;
   }
 
   void note_share(double share, const Plan& plan) {
@@ -386,7 +382,9 @@ class Search {
     const std::lock_guard lock(guard_);
     result_.outputs_confirmed = static_cast<std::int64_t>(bits.size());
     note_share(static_cast<double>(equal) / static_cast<double>(bits.size()), candidate.plan);
-    if (passed) found_.emplace_back(candidate.rank, to_string(candidate.plan));
+    if (passed)
+      found_.push_back(
+          {candidate.rank, has_tiles(candidate.plan) ? 0 : hash_of(candidate), to_string(candidate.plan)});
     if (equal == bits.size() && !passed && result_.refuted++ == 0)
       result_.refuted_plan = to_string(candidate.plan);
   }
@@ -404,12 +402,22 @@ class Search {
   const Clock::time_point start_;
   std::vector<std::size_t> sample_;  // indices into seen_
   std::map<std::pair<OperandFormat, OperandFormat>, std::vector<SampledOutput>> samples_;
-  std::unordered_set<std::uint64_t> tried_;
+  struct Tried {
+    std::int64_t walk = 0, rank = 0;
+    std::optional<Plan> simpler;  // the same program by a plan of a lower rank, met while it was tried
+  };
+  std::unordered_map<std::uint64_t, Tried> tried_;  // by hash_of
+  std::int64_t walked_ = 0;                         // how often take_found was called
   std::mutex guard_;
   std::atomic<double> best_share_{0};
   std::atomic<bool> late_{false};
   bool timed_ = false;
-  std::vector<std::pair<std::int64_t, std::string>> found_;  // by rank, until take_found
+  struct Found {
+    std::int64_t rank = 0;
+    std::uint64_t hash = 0;
+    std::string plan;
+  };
+  std::vector<Found> found_;  // until take_found
   SearchResult result_;
 };
 

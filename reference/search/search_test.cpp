@@ -144,6 +144,32 @@ TEST(Search, ReductionsOverThreadsAndBlocksAreFound) {
   EXPECT_THAT(r.plans, ::testing::ElementsAre(text)) << r.best_share << " " << r.best_plan;
 }
 
+// K = 64 in chunks of 16 is the same program with a residue of 16 and without: the simpler one is named,
+// whichever thread met it first.
+TEST(Search, ThreadsDoNotChooseThePlan) {
+  const char* text = "tf32_rne | block 8 frac 25 rz | chunks 16 seq";
+  Problem p;
+  p.params.op = "gemm";
+  p.a = {16, 64};
+  p.b = {64, 16};
+  const Contraction c = lower(p);
+  Tensor a = make_tensor(DType::f32, p.a), b = make_tensor(DType::f32, p.b),
+         y = make_tensor(DType::f32, {c.outputs()});
+  std::mt19937_64 rng(7);
+  for (Tensor* t : {&a, &b})
+    for (std::int64_t i = 0; i < t->size(); ++i)
+      t->as<float>()[i] = static_cast<float>(rng() >> 40) * 0x1p-23f - 1;
+  replay(*parse_plan(text), c, {a.view(), b.view(), {}}, 0, c.outputs(), y.as<std::uint32_t>(), 1);
+  for (int run = 0; run < 12; ++run) {
+    SearchOptions options;
+    options.threads = 1 << run % 5;
+    options.confirm = [](const Plan&) { return true; };
+    const SearchResult r = find_plans(c, {a.view(), b.view(), {}}, observe(y.view()), options);
+    ASSERT_FALSE(r.plans.empty());
+    EXPECT_EQ(r.plans[0], text) << options.threads << " threads";
+  }
+}
+
 // Few 16-bit outputs fit many plans; what is known of all of them (here the bits, in a capture a hash)
 // chooses.
 TEST(Search, GoesOnUntilAPlanPassesTheCallersTest) {
