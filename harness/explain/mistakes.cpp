@@ -354,6 +354,7 @@ class Finder {
     if (!fit) fit = rounded_by_residuals(s_);
     if (!fit) return {};
     Mistake m = named(fit->name, fit->what, fit->evidence);
+    m.fitted = true;
     m.other_inputs = fit->rounded || (fit->all_differ && region_.outputs * 10 >= region_.of * 9);
     return m;
   }

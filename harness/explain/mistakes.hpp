@@ -17,6 +17,7 @@ struct Mistake {
   std::string evidence;       // figures
   Region region;              // where
   bool other_inputs = false;  // other weights than the ones given, whole
+  bool fitted = false;        // weights were solved for from the outputs: other than those a run has given
   bool reproduced = false;    // the mutant gives the outputs, within roundings
   double max_residual = 0;    // of the mutant, over the outputs checked
 };
