@@ -18,8 +18,8 @@ bool matches(const std::vector<std::string>& patterns, const std::string& name) 
                      [&](const std::string& p) { return fnmatch(p.c_str(), name.c_str(), 0) == 0; });
 }
 
-/// Variants and modes that were asked for; whether they can run is jobs_of's to say, which may ask a library
-/// and so start the device.
+}  // namespace
+
 std::vector<Job> wanted_jobs(const Case& test, const RunOptions& options) {
   std::vector<Job> jobs;
   for (const Variant* v : variants_of(test.problem.params.op)) {
@@ -34,8 +34,6 @@ std::vector<Job> wanted_jobs(const Case& test, const RunOptions& options) {
   }
   return jobs;
 }
-
-}  // namespace
 
 std::vector<Job> jobs_of(const Case& test, const RunOptions& options, const std::string& no_cuda) {
   std::vector<Job> jobs = wanted_jobs(test, options);

@@ -40,6 +40,9 @@ struct Job {
 /// The jobs of a case, sorted by variant and mode. Variants and modes that were not asked for are no jobs.
 std::vector<Job> jobs_of(const Case& test, const RunOptions& options, const std::string& no_cuda);
 
+/// The same without asking whether they can run, so no library starts a device; `skip` is "".
+std::vector<Job> wanted_jobs(const Case& test, const RunOptions& options);
+
 /// Throws Error if a pattern of options.variants names no variant of any of the cases' operators (with a
 /// suggestion), or if nothing is selected.
 void check_selection(const std::vector<Case>& cases, const RunOptions& options);

@@ -64,10 +64,12 @@ using Key = std::array<std::string, 3>;  // case, variant, mode
 
 }  // namespace
 
+// Before any worker is started: nothing here may start a device (wanted_jobs).
 void check_repeats(const Selection& selection, const RunOptions& options) {
+  if (selection.captures.empty()) return;
   std::map<Key, std::string> results;
   for (const Case& test : selection.cases)
-    for (const Job& job : jobs_of(test, options, ""))
+    for (const Job& job : wanted_jobs(test, options))
       results[{test.name, job.variant->name, to_string(job.mode)}] = "this run";
   for (const std::string& path : capture_paths(selection.captures)) {
     const Capture capture = read_capture(path);
