@@ -26,7 +26,7 @@ Unpacked unpack(float x, int emin) {
     e = biased - 127;
   }
   if (e < emin) {  // a subnormal of a narrower format, stored as a normal float
-    s >>= emin - e;
+    s >>= std::min(emin - e, 63);
     e = emin;
   }
   return {u >> 31 ? -s : s, e};
