@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "harness/inputs.hpp"
 #include "harness/measure_strata.hpp"
 #include "harness/statistics/forecast.hpp"
@@ -19,11 +17,6 @@ constexpr std::int64_t kMostElements = 1 << 16;  // of inputs made for it
 constexpr std::int64_t kMostGiven = 1 << 24;     // of inputs that are there already
 constexpr std::int64_t kMostTerms = 1 << 14;     // of one output
 constexpr std::int64_t kLookedAt = 1 << 15;      // terms per plan
-
-json number(double x) {
-  if (std::isnan(x)) return "nan";
-  return json_number(x);
-}
 
 /// Four digits: a record keeps what is drawn.
 json shortened(const json& x) {
@@ -68,20 +61,20 @@ json to_json(const DriftReport& r) {
   for (const DriftRow& x : r.rows)
     rows.push_back({{"arithmetic", x.arithmetic},
                     {"plan", x.plan},
-                    {"max_abs", number(x.max_abs)},
-                    {"mean_abs", number(x.mean_abs)},
-                    {"mean_signed", number(x.mean_signed)},
-                    {"max_scaled", number(x.max_scaled)},
+                    {"max_abs", json_number(x.max_abs)},
+                    {"mean_abs", json_number(x.mean_abs)},
+                    {"mean_signed", json_number(x.mean_signed)},
+                    {"max_scaled", json_number(x.max_scaled)},
                     {"violations", x.violations},
                     {"nonfinite", x.nonfinite},
-                    {"bound", number(x.bound)},
-                    {"headroom", number(x.headroom)},
-                    {"from_first", number(x.from_first)}});
+                    {"bound", json_number(x.bound)},
+                    {"headroom", json_number(x.headroom)},
+                    {"from_first", json_number(x.from_first)}});
   for (const OrderSpread& s : r.spreads)
     spreads.push_back({{"arithmetic", s.arithmetic},
                        {"orders", s.orders},
-                       {"observed", number(s.observed)},
-                       {"bound", number(s.bound)}});
+                       {"observed", json_number(s.observed)},
+                       {"bound", json_number(s.bound)}});
   return {{"rows", rows}, {"spreads", spreads}};
 }
 

@@ -8,6 +8,7 @@
 #include "harness/commands.hpp"
 #include "harness/commands/prediction_options.hpp"
 #include "harness/io/atomic_file.hpp"
+#include "harness/measure_strata.hpp"
 #include "harness/statistics/forecast.hpp"
 #include "harness/vacuity.hpp"
 #include "harness/version.hpp"
@@ -33,7 +34,7 @@ nlohmann::json json_of(const Vacuity& v) {
                      {"what", m.what},
                      {"mistake", m.mistake},
                      {"detected", m.detected},
-                     {"max_abs", number(m.max_abs)},
+                     {"max_abs", json_number(m.max_abs)},
                      {"share", m.share},
                      {"tried", m.tried},
                      {"seen", m.seen}});
@@ -50,13 +51,13 @@ nlohmann::json json_of(const ForecastReport& r, const Options& o) {
     nlohmann::json judged = nlohmann::json::array();
     for (const Judged& j : f.judged)
       judged.push_back({{"against", j.against},
-                        {"expected_max", number(j.expected_max)},
-                        {"expected_mean", number(j.expected_mean)},
-                        {"expected_signed", number(j.expected_signed)},
+                        {"expected_max", json_number(j.expected_max)},
+                        {"expected_mean", json_number(j.expected_mean)},
+                        {"expected_signed", json_number(j.expected_signed)},
                         {"violating_share", j.share},
                         {"p_fail", j.p_fail},
-                        {"suggested_atol", number(j.atol)}});
-    nlohmann::json row = {{"name", f.name},       {"plan", f.plan},   {"bound", number(f.bound)},
+                        {"suggested_atol", json_number(j.atol)}});
+    nlohmann::json row = {{"name", f.name},       {"plan", f.plan},   {"bound", json_number(f.bound)},
                           {"formula", f.formula}, {"judged", judged}, {"p_fail_over_seeds", nullptr},
                           {"observed", nullptr}};
     if (f.p_fail_over_seeds) row["p_fail_over_seeds"] = *f.p_fail_over_seeds;

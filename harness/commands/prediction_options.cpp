@@ -1,7 +1,6 @@
 #include "harness/commands/prediction_options.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <filesystem>
 
@@ -40,11 +39,6 @@ std::vector<Case> CaseOptions::select() const {
 Tolerance CaseOptions::tolerance_of(const Case& c) const {
   const Tolerance usual = c.tolerance.value_or(Tolerance{1e-4, 1e-4});
   return {atol.value_or(usual.atol), rtol.value_or(atol ? (c.tolerance ? usual.rtol : 0) : usual.rtol)};
-}
-
-nlohmann::json number(double x) {
-  if (std::isfinite(x)) return x;
-  return std::isnan(x) ? "nan" : x > 0 ? "inf" : "-inf";
 }
 
 void write_prediction(const nlohmann::json& json, const std::string& text, const CaseOptions& options) {

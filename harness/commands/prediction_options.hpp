@@ -22,9 +22,6 @@ struct CaseOptions {
   Tolerance tolerance_of(const Case& c) const;  // the command line's, else the case's, else 1e-4 both
 };
 
-/// A number as JSON: "inf", "-inf", "nan" where JSON has none.
-nlohmann::json number(double x);
-
 /// JSON to --json FILE (or to stdout for "-"), the text to stdout otherwise.
 void write_prediction(const nlohmann::json& json, const std::string& text, const CaseOptions& options);
 

@@ -1,22 +1,16 @@
-#include <cmath>
 
 #include "harness/explain/render.hpp"
 
 namespace ulpscope {
 namespace {
 
-nlohmann::json number(double x) {
-  if (std::isnan(x)) return "nan";
-  return json_number(x);
-}
-
 nlohmann::json json_of(const std::vector<Rung>& rungs) {
   nlohmann::json list = nlohmann::json::array();
   for (const Rung& r : rungs) {
     nlohmann::json j{{"rung", r.name}, {"status", to_string(r.status)}, {"note", r.note}};
     if (r.measured) {
-      j["max_residual"] = number(r.max_residual);
-      j["mean_residual"] = number(r.mean_residual);
+      j["max_residual"] = json_number(r.max_residual);
+      j["mean_residual"] = json_number(r.mean_residual);
       j["equal_bits"] = r.equal_share;
     }
     list.push_back(j);
@@ -28,20 +22,20 @@ nlohmann::json json_of(const SideReport& s) {
   const Measurement& m = s.error;
   nlohmann::json j{{"name", s.name},
                    {"dtype", name_of(s.dtype)},
-                   {"max_abs", number(m.max_abs)},
-                   {"mean_abs", number(m.mean_abs)},
-                   {"mean_signed", number(m.mean_signed)},
-                   {"max_ulp", number(m.max_ulp)},
-                   {"p50_ulp", number(m.p50_ulp)},
-                   {"p99_ulp", number(m.p99_ulp)},
-                   {"p999_ulp", number(m.p999_ulp)},
-                   {"max_scaled", number(m.max_scaled)},
+                   {"max_abs", json_number(m.max_abs)},
+                   {"mean_abs", json_number(m.mean_abs)},
+                   {"mean_signed", json_number(m.mean_signed)},
+                   {"max_ulp", json_number(m.max_ulp)},
+                   {"p50_ulp", json_number(m.p50_ulp)},
+                   {"p99_ulp", json_number(m.p99_ulp)},
+                   {"p999_ulp", json_number(m.p999_ulp)},
+                   {"max_scaled", json_number(m.max_scaled)},
                    {"nonfinite", m.nonfinite},
                    {"nonfinite_mismatch", m.nonfinite_mismatch},
                    {"correctly_rounded", m.equal_bits},
                    {"violations", m.violations},
-                   {"bound", number(m.bound)},
-                   {"headroom", number(m.headroom)},
+                   {"bound", json_number(m.bound)},
+                   {"headroom", json_number(m.headroom)},
                    {"beyond_bound", m.beyond_bound},
                    {"bound_formula", s.bound_formula},
                    {"plan", nullptr},
@@ -79,12 +73,12 @@ nlohmann::json json_of(const SideReport& s) {
   if (m.worst.index >= 0)
     j["worst"] = {{"index", m.worst.index},
                   {"coordinates", m.worst.coordinates},
-                  {"value", number(m.worst.candidate)},
-                  {"exact", number(m.worst.exact)},
-                  {"error", number(m.worst.error)},
-                  {"ulp", number(m.worst.ulp)},
-                  {"magnitude", number(m.worst.magnitude)},
-                  {"condition", number(m.worst.condition)},
+                  {"value", json_number(m.worst.candidate)},
+                  {"exact", json_number(m.worst.exact)},
+                  {"error", json_number(m.worst.error)},
+                  {"ulp", json_number(m.worst.ulp)},
+                  {"magnitude", json_number(m.worst.magnitude)},
+                  {"condition", json_number(m.worst.condition)},
                   {"terms", m.worst.terms}};
   return j;
 }
@@ -104,9 +98,9 @@ nlohmann::json to_json(const Explanation& e) {
                    {"summary", e.summary}};
   if (e.pair) {
     const PairMeasurement& p = *e.pair;
-    j["pair"] = {{"max_abs", number(p.max_abs)},
-                 {"mean_abs", number(p.mean_abs)},
-                 {"mean_signed", number(p.mean_signed)},
+    j["pair"] = {{"max_abs", json_number(p.max_abs)},
+                 {"mean_abs", json_number(p.mean_abs)},
+                 {"mean_signed", json_number(p.mean_signed)},
                  {"max_abs_index", p.max_abs_index},
                  {"nonfinite", p.nonfinite},
                  {"nonfinite_mismatch", p.nonfinite_mismatch},
@@ -126,21 +120,21 @@ nlohmann::json to_json(const Explanation& e) {
   const Attainability& a = e.attainable;
   j["attainable"] = {{"fp32", a.fp32},
                      {"tf32", a.tf32},
-                     {"p_fail_fp32", number(a.p_fail_fp32)},
-                     {"p_fail_tf32", number(a.p_fail_tf32)},
-                     {"suggested_atol", number(a.suggested_atol)},
-                     {"suggested_rtol", number(a.suggested_rtol)}};
+                     {"p_fail_fp32", json_number(a.p_fail_fp32)},
+                     {"p_fail_tf32", json_number(a.p_fail_tf32)},
+                     {"suggested_atol", json_number(a.suggested_atol)},
+                     {"suggested_rtol", json_number(a.suggested_rtol)}};
   if (e.batch)
-    j["batch"] = {{"rows", e.batch}, {"dumped_rows", e.rows}, {"spread_bound", number(e.batch_spread)}};
+    j["batch"] = {{"rows", e.batch}, {"dumped_rows", e.rows}, {"spread_bound", json_number(e.batch_spread)}};
   j["repeats"] = nullptr;
   if (e.repeats.dumps > 0)
     j["repeats"] = {{"dumps", e.repeats.dumps},
                     {"differing", e.repeats.differing},
-                    {"max_abs", number(e.repeats.max_abs)},
-                    {"spread_bound", number(e.repeats.spread_bound)},
+                    {"max_abs", json_number(e.repeats.max_abs)},
+                    {"spread_bound", json_number(e.repeats.spread_bound)},
                     {"race", e.repeats.race},
                     {"first_index", e.repeats.first_index},
-                    {"first_values", {number(e.repeats.first_a), number(e.repeats.first_b)}},
+                    {"first_values", {json_number(e.repeats.first_a), json_number(e.repeats.first_b)}},
                     {"first_trees", {e.repeats.tree_a, e.repeats.tree_b}},
                     {"plans", e.repeats.plans}};
   return j;

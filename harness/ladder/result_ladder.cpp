@@ -21,7 +21,7 @@ constexpr std::int64_t kMostOutputs = 256, kMostTerms = 1 << 16, kRun = 16;
 
 /// Four digits: these are shown, nothing is decided by them.
 json rounded(double x) {
-  if (!std::isfinite(x)) return std::isnan(x) ? json("nan") : json_number(x);
+  if (!std::isfinite(x)) return json_number(x);
   return std::stod(fmt::format("{:.3e}", x));
 }
 

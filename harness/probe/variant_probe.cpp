@@ -166,17 +166,23 @@ class VariantProbe {
     } else if (passes || c_.b_is_ones || probed.arithmetic == declared.arithmetic) {
       p_.same_arithmetic = true;
     } else {
-      // Both give every bit. Where every chain has one product, nothing tells a fused step from two
-      // roundings.
-      Arithmetic as_probed = declared.arithmetic;
-      as_probed.step = probed.arithmetic.step;
-      as_probed.product = probed.arithmetic.product;
-      const bool unseen =
-          !r.arithmetic.block && r.arithmetic.fma == Seen::unknown && as_probed == probed.arithmetic;
-      p_.same_arithmetic = unseen || r.plans_agreeing > 1;
+      // Both give every bit: by chance, or because nothing tells them apart.
+      p_.same_arithmetic = r.plans_agreeing > 1 || fusing_is_unseen(probed.arithmetic, declared);
       if (!*p_.same_arithmetic) p_.difference += "the arithmetic differs";
     }
     if (passes) p_.result.plan = p_.declared;
+  }
+
+  // Fused or not, where no product meets a sum before it is rounded.
+  bool fusing_is_unseen(const Arithmetic& probed, const Plan& declared) const {
+    const auto as_fma = [](Arithmetic a) {
+      if (a.step == Step::mul_add && a.product == a.accumulator) a.step = Step::fma;
+      a.product = a.accumulator;
+      return a;
+    };
+    const Arithmetic a = as_fma(probed);
+    return a.step == Step::fma && a == as_fma(declared.arithmetic) &&
+           products_stand_alone(compile(declared, axes_));
   }
 
   void compare_with_table() {

@@ -316,4 +316,10 @@ Program compile(const Plan& plan, const std::vector<NamedExtent>& axes) {
   return compile(plan, lay_out(plan.order, axes, plan.operands.pass_count()));
 }
 
+bool products_stand_alone(const Program& program) {
+  return std::all_of(program.ops.begin(), program.ops.end(), [](const Op& op) {
+    return op.kind == OpKind::chain ? op.to - op.from <= 1 : op.kind != OpKind::extend;
+  });
+}
+
 }  // namespace ulpscope

@@ -44,4 +44,8 @@ Program compile(const Plan& plan, const std::vector<NamedExtent>& axes);
 /// tiles: without it all terms lie in one tile, as those of most outputs do.
 Program compile(const Plan& plan, const Slots& slots, std::span<const int> tile = {});
 
+/// True if every chain has one product at most and none is added to a sum that is there: whether the product
+/// is fused with an addition or rounded by itself (to the accumulator's format) then makes no difference.
+bool products_stand_alone(const Program& program);
+
 }  // namespace ulpscope

@@ -124,10 +124,7 @@ class Prober {
   // to before it is rounded, makes no difference between fma and mul_add.
   std::string function_of(Plan plan) const {
     if (plan.arithmetic.step != Step::mul_add) return to_string(plan);
-    const Program program = compile(plan, reduction_axes(target_contraction()));
-    const bool alone = std::all_of(program.ops.begin(), program.ops.end(), [](const Op& op) {
-      return op.kind == OpKind::chain ? op.to - op.from == 1 : op.kind != OpKind::extend;
-    });
+    const bool alone = products_stand_alone(compile(plan, reduction_axes(target_contraction())));
     const int width = bench_.has_second_operand()
                           ? info(plan.operands.a).precision + info(plan.operands.b).precision
                           : info(plan.operands.a).precision;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <random>
 
 #include "reference/operators.hpp"
@@ -97,6 +98,34 @@ TEST(Search, SixteenBitResultsThatTellDoTell) {
   EXPECT_THAT(r.plans, ::testing::Contains("fp16 | block 16 frac 25 rz | chunks 1408 seq | out fp16"));
 }
 
+/// A random gemm in [-1, 1) and what `plan` makes of it.
+struct MadeGemm {
+  Contraction c;
+  Tensor a, b, y;
+
+  MadeGemm(const char* plan, DType in, std::int64_t m, std::int64_t k, std::int64_t n) {
+    Problem p;
+    p.params.op = "gemm";
+    p.a = {m, k};
+    p.b = {k, n};
+    c = lower(p);
+    a = make_tensor(in, p.a);
+    b = make_tensor(in, p.b);
+    y = make_tensor(DType::f32, {c.outputs()});
+    std::mt19937_64 rng(5);
+    for (Tensor* t : {&a, &b})
+      for (std::int64_t i = 0; i < t->size(); ++i) {
+        const std::uint64_t bits = round_to_bits(in, static_cast<double>(rng() >> 40) * 0x1p-23 - 1);
+        std::memcpy(static_cast<char*>(t->data.get()) + i * size_of(in), &bits, size_of(in));
+      }
+    replay(*parse_plan(plan), c, operands(), 0, c.outputs(), y.as<std::uint32_t>(), 1);
+  }
+  Operands operands() const { return {a.view(), b.view(), {}}; }
+  SearchResult found(const SearchOptions& options = {}) const {
+    return find_plans(c, operands(), observe(y.view()), options);
+  }
+};
+
 // Kernels that keep odd tiles: K tiles of 128 with the short one first, 16-bit products eight at a time,
 // vectors that serve two steps, K tiles dealt to three thread blocks of which the last adds the first's sum
 // first.
@@ -105,21 +134,7 @@ TEST(Search, OddTilesAndStepsAreFound) {
        {"fp16 | block 16 frac 25 rz | residue 128", "bf16 | block 8 frac 25 rz | chunks 64 seq",
         "fp16 | block 16 frac 25 rz | interleave 2 every 4",
         "fp16 | block 16 frac 25 rz | lanes 3 every 64 butterfly"}) {
-    const auto plan = parse_plan(text);
-    const DType in = text[0] == 'b' ? DType::bf16 : DType::f16;
-    Problem p;
-    p.params.op = "gemm";
-    p.a = {16, 250};
-    p.b = {250, 16};
-    const Contraction c = lower(p);
-    Tensor a = make_tensor(in, p.a), b = make_tensor(in, p.b), y = make_tensor(DType::f32, {c.outputs()});
-    std::mt19937_64 rng(5);
-    for (Tensor* t : {&a, &b})
-      for (std::int64_t i = 0; i < t->size(); ++i)
-        t->as<std::uint16_t>()[i] =
-            static_cast<std::uint16_t>(round_to_bits(in, static_cast<double>(rng() >> 40) * 0x1p-23 - 1));
-    replay(*plan, c, {a.view(), b.view(), {}}, 0, c.outputs(), y.as<std::uint32_t>(), 1);
-    const SearchResult r = find_plans(c, {a.view(), b.view(), {}}, observe(y.view()));
+    const SearchResult r = MadeGemm(text, text[0] == 'b' ? DType::bf16 : DType::f16, 16, 250, 16).found();
     EXPECT_THAT(r.plans, ::testing::Contains(text)) << r.best_share << " " << r.best_plan;
   }
 }
@@ -128,43 +143,20 @@ TEST(Search, OddTilesAndStepsAreFound) {
 // threads, four accumulators over the blocks.
 TEST(Search, ReductionsOverThreadsAndBlocksAreFound) {
   const char* text = "fp32 | mul_add | lanes 4 every 256 seq | chunks 256 seq | lanes 128 every 2 butterfly";
-  Problem p;
-  p.params.op = "gemm";
-  p.a = {12, 3110};
-  p.b = {3110, 1};
-  const Contraction c = lower(p);
-  Tensor a = make_tensor(DType::f32, p.a), b = make_tensor(DType::f32, p.b),
-         y = make_tensor(DType::f32, {12});
-  std::mt19937_64 rng(6);
-  for (Tensor* t : {&a, &b})
-    for (std::int64_t i = 0; i < t->size(); ++i)
-      t->as<float>()[i] = static_cast<float>(rng() >> 40) * 0x1p-23f - 1;
-  replay(*parse_plan(text), c, {a.view(), b.view(), {}}, 0, 12, y.as<std::uint32_t>(), 1);
-  const SearchResult r = find_plans(c, {a.view(), b.view(), {}}, observe(y.view()));
+  const SearchResult r = MadeGemm(text, DType::f32, 12, 3110, 1).found();
   EXPECT_THAT(r.plans, ::testing::ElementsAre(text)) << r.best_share << " " << r.best_plan;
 }
 
 // K = 64 in chunks of 16 is the same program with a residue of 16 and without: the simpler one is named,
-// whichever thread met it first.
+// whichever thread met it first. Rarely does a thread overtake another: hence so many runs.
 TEST(Search, ThreadsDoNotChooseThePlan) {
   const char* text = "tf32_rne | block 8 frac 25 rz | chunks 16 seq";
-  Problem p;
-  p.params.op = "gemm";
-  p.a = {16, 64};
-  p.b = {64, 16};
-  const Contraction c = lower(p);
-  Tensor a = make_tensor(DType::f32, p.a), b = make_tensor(DType::f32, p.b),
-         y = make_tensor(DType::f32, {c.outputs()});
-  std::mt19937_64 rng(7);
-  for (Tensor* t : {&a, &b})
-    for (std::int64_t i = 0; i < t->size(); ++i)
-      t->as<float>()[i] = static_cast<float>(rng() >> 40) * 0x1p-23f - 1;
-  replay(*parse_plan(text), c, {a.view(), b.view(), {}}, 0, c.outputs(), y.as<std::uint32_t>(), 1);
-  for (int run = 0; run < 12; ++run) {
+  const MadeGemm gemm(text, DType::f32, 16, 64, 16);
+  for (int run = 0; run < 400; ++run) {
     SearchOptions options;
-    options.threads = 1 << run % 5;
+    options.threads = 2 << run % 3;
     options.confirm = [](const Plan&) { return true; };
-    const SearchResult r = find_plans(c, {a.view(), b.view(), {}}, observe(y.view()), options);
+    const SearchResult r = gemm.found(options);
     ASSERT_FALSE(r.plans.empty());
     EXPECT_EQ(r.plans[0], text) << options.threads << " threads";
   }
