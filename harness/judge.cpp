@@ -30,6 +30,13 @@ Judgement out_of_bounds(const Measurement& m) {
             count_of(m.nonfinite_mismatch, m.outputs) +
                 " are NaN or infinite where the exact result is not, or the reverse",
             false};
+  if (m.bound == 0)
+    return {
+        Verdict::violated,
+        count_of(m.beyond_bound, m.outputs) +
+            " are not exact, though every sum of these products is, in any order: some other arithmetic, a "
+            "transform (Winograd, FFT) or shortened operands",
+        false};
   std::string reason = fmt::format("{} lie outside their bound, the worst by a factor of {:.3g}",
                                    count_of(m.beyond_bound, m.outputs), m.headroom);
   if (m.flushed_beyond > 0)

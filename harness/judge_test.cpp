@@ -19,6 +19,7 @@ Evidence good() {
   e.measured->finite_pairs = 100;
   e.measured->equal_bits = 90;
   e.measured->headroom = 0.5;
+  e.measured->bound = 1e-6;
   return e;
 }
 
@@ -38,6 +39,11 @@ TEST(Judge, EveryKindOfEvidenceHasItsVerdict) {
       {"error", [](Evidence& e) { e.status = "error", e.reason = "lost"; }, Verdict::error, "lost"},
       {"beyond", [](Evidence& e) { e.measured->beyond_bound = 1, e.measured->headroom = 7; },
        Verdict::violated, "factor of 7"},
+      {"not_exact",
+       [](Evidence& e) {
+         e.measured->beyond_bound = 3, e.measured->headroom = HUGE_VAL, e.measured->bound = 0;
+       },
+       Verdict::violated, "3 of 100 outputs are not exact"},
       {"nan", [](Evidence& e) { e.measured->beyond_bound = e.measured->nonfinite_mismatch = 2; },
        Verdict::violated, "NaN or infinite"},
       {"nan_alone",

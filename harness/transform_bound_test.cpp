@@ -258,11 +258,11 @@ TEST(TransformBound, APlainSumsBoundWouldAccuseAnHonestTransform) {
   }
 }
 
-TEST(TransformBound, JudgesACaptureByItsEnginesNotes) {
-  const Experiment e = bright_pixel();
+/// What a Winograd engine would have left behind.
+Capture winograd_capture(const Experiment& e) {
   Capture capture;
   capture.test.problem = e.problem;
-  capture.test.name = "bright pixel";
+  capture.test.name = "made here";
   capture.variant = "cudnn_winograd";
   capture.environment = nlohmann::json::object();
   capture.a = e.x;
@@ -272,6 +272,34 @@ TEST(TransformBound, JudgesACaptureByItsEnginesNotes) {
   Tensor bits = make_tensor(DType::f32, {static_cast<Int>(y.size())});
   std::copy(y.begin(), y.end(), bits.as<float>());
   capture.windows = {{0, bits}};
+  return capture;
+}
+
+// Far within what rounding could do to a sum in general; but these sums need no rounding.
+TEST(TransformBound, IntegersBetrayATransformThatNoNoteNames) {
+  std::mt19937 random(11);
+  std::uniform_int_distribution<int> draw(-4, 4);
+  const Experiment e = experiment(16, 12, 3, [&](bool) { return static_cast<float>(draw(random)); });
+  Capture capture = winograd_capture(e);
+  InputsCache cache;
+  const Result unnamed = judge_capture(capture, cache, ReplayChoice::none, 1);
+  EXPECT_EQ(unnamed.judgement.verdict, Verdict::violated) << unnamed.judgement.reason;
+  EXPECT_NE(unnamed.judgement.reason.find("are not exact"), std::string::npos) << unnamed.judgement.reason;
+  EXPECT_EQ(unnamed.evidence.measured->bound, 0);
+  EXPECT_LT(unnamed.evidence.measured->max_scaled, 100);
+  capture.notes.notes = {"WINOGRAD"};
+  EXPECT_EQ(judge_capture(capture, cache, ReplayChoice::none, 1).judgement.verdict, Verdict::bounded);
+  // The sums themselves.
+  for (std::size_t i = 0; i < e.exact.size(); ++i)
+    capture.windows[0].bits.as<float>()[i] = static_cast<float>(e.exact[i]);
+  capture.notes.notes.clear();
+  EXPECT_EQ(judge_capture(capture, cache, ReplayChoice::none, 1).judgement.verdict, Verdict::identical);
+}
+
+TEST(TransformBound, JudgesACaptureByItsEnginesNotes) {
+  const Experiment e = bright_pixel();
+  Capture capture = winograd_capture(e);
+  Tensor bits = capture.windows[0].bits;
   InputsCache cache;
   auto verdict = [&](std::vector<std::string> notes) {
     capture.notes.notes = std::move(notes);

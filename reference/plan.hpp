@@ -38,7 +38,8 @@ DType output_format(const Plan& plan);
 /// Per-output error bound of a correct implementation of `plan`, |result - true| <= at(S), from S = sum
 /// |a||b| (+ |bias|) of the given operands and the number of terms (numerics: expm1 of the sum of unit
 /// roundoffs on the longest way through the plan's tree, or n*u, whichever is less; shortened operands and
-/// the output's rounding included).
+/// the output's rounding included). Zero where the data make every partial sum exact, in any order: operands
+/// that lose nothing, products on a grid that every format of the plan holds up to their largest sum.
 struct PlanBound {
   double per_s = 0;      // bound = per_s * S + absolute
   double absolute = 0;   // underflow terms

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "harness/io/bytes.hpp"
+#include "reference/counted.hpp"
 #include "reference/error.hpp"
 #include "reports/json_fields.hpp"
 
@@ -113,6 +114,34 @@ std::map<std::string, std::string> words_of(const Fields& f) {
   return map;
 }
 
+/// Who did the work, where that was more than one device or process.
+std::vector<EnvironmentView::Part> parts_of(const Fields& f) {
+  std::vector<EnvironmentView::Part> parts;
+  for (const Fields& gpu : f.objects("devices")) {
+    std::string what = gpu.text("name");
+    for (const char* key : {"uuid", "host"})
+      if (gpu.has(key)) what += ", " + gpu.text(key);
+    if (gpu.truth("arithmetic_agrees") == false)
+      what += ", arithmetic unlike the table: " + gpu.text("arithmetic_reason");
+    parts.push_back({"GPU " + std::to_string(gpu.count_or_0("index")), what});
+  }
+  for (const Fields& worker : f.objects("workers")) {
+    std::string what =
+        counted(worker.count_or_0("cases"), "case") + ", " + counted(worker.count_or_0("threads"), "thread");
+    if (worker.count_or_0("started") > 1)
+      what += ", started " + std::to_string(worker.count_or_0("started")) + " times";
+    if (worker.has("gone")) what += ", given up: " + worker.text("gone");
+    parts.push_back({"worker " + worker.text("name"), what});
+  }
+  if (const auto merged = f.object("merged")) {
+    std::string what = counted(merged->count_or_0("records"), "record");
+    for (const nlohmann::json& host : merged->raw().value("hosts", nlohmann::json::array()))
+      if (host.is_string()) what += ", " + host.get<std::string>();  // null: a record that names none
+    parts.push_back({"merged", what});
+  }
+  return parts;
+}
+
 EnvironmentView environment_of(const Fields& f) {
   EnvironmentView e;
   e.version = f.text("version");
@@ -131,6 +160,7 @@ EnvironmentView environment_of(const Fields& f) {
     e.device_missing = device->text("reason");
     e.compute_capability = device->text("compute_capability");
   }
+  e.parts = parts_of(f);
   if (const auto libraries = f.object("libraries")) e.libraries = words_of(*libraries);
   if (const auto variables = f.object("variables")) e.variables = words_of(*variables);
   return e;

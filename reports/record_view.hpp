@@ -81,6 +81,10 @@ struct EnvironmentView {
   std::string device;          // "" where there was none
   std::string device_missing;  // why
   std::string compute_capability;
+  struct Part {
+    std::string name, what;
+  };
+  std::vector<Part> parts;  // the GPUs and processes that shared the cases, the hosts of merged records
   std::map<std::string, std::string> libraries;  // name: version; "cudnn_missing": why
   std::map<std::string, std::string> variables;  // that change arithmetic
 };

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reference/error.hpp"
+#include "reports/words.hpp"
 
 namespace ulpscope {
 namespace {
@@ -91,6 +92,27 @@ TEST(RecordView, KeepsInfinityHistogramStrataAndUnknownFields) {
   EXPECT_TRUE(std::isinf(e.position_max_scaled[1]));
   EXPECT_EQ(record.raw->at("results")[0]["later"][0], 1);
   EXPECT_EQ(record.environment.device, "");
+}
+
+// What is shown of who did the work: no GPU, process or host of a shared run is left out.
+TEST(RecordView, ListsDevicesWorkersAndHosts) {
+  json whole = json::parse(kOne);
+  whole["environment"]["devices"] = json::parse(R"([
+    {"index": 0, "name": "NVIDIA H200", "uuid": "GPU-a", "host": "first", "arithmetic_agrees": true},
+    {"index": 1, "name": "NVIDIA H200", "uuid": null, "host": null, "arithmetic_agrees": false,
+     "arithmetic_reason": "frac is 24"}])");
+  whole["environment"]["workers"] = json::parse(R"([
+    {"name": "GPU 0", "threads": 8, "cases": 1, "started": 1},
+    {"name": "GPU 1", "threads": 1, "cases": 0, "started": 2, "gone": "killed"}])");
+  whole["environment"]["merged"] = json::parse(R"({"records": 2, "hosts": ["first", null]})");
+  using Line = std::pair<std::string, std::string>;
+  const std::vector<Line> lines = environment_lines(parse_record_view(whole.dump(), "r.json").environment);
+  for (const Line& line : {Line{"GPU 0", "NVIDIA H200, GPU-a, first"},
+                           Line{"GPU 1", "NVIDIA H200, arithmetic unlike the table: frac is 24"},
+                           Line{"worker GPU 0", "1 case, 8 threads"},
+                           Line{"worker GPU 1", "0 cases, 1 thread, started 2 times, given up: killed"},
+                           Line{"merged", "2 records, first"}})
+    EXPECT_THAT(lines, ::testing::Contains(line));
 }
 
 TEST(RecordView, NamesThePlaceOfAWrongType) {

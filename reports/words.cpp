@@ -135,6 +135,7 @@ std::vector<std::pair<std::string, std::string>> environment_lines(const Environ
       e.device.empty()
           ? (e.device_missing.empty() ? "none" : "none: " + e.device_missing)
           : e.device + (e.compute_capability.empty() ? "" : ", compute capability " + e.compute_capability));
+  for (const auto& [name, what] : e.parts) add(name, what);
   for (const auto& [name, version] : e.libraries)
     if (!name.ends_with("_missing")) add(name, version);
   add("host", e.host);

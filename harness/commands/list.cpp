@@ -7,6 +7,7 @@
 #include "harness/command_line.hpp"
 #include "harness/commands.hpp"
 #include "harness/run.hpp"
+#include "kernels/vendor/vendor.hpp"
 #include "reference/error.hpp"
 
 namespace ulpscope {
@@ -14,6 +15,7 @@ namespace {
 
 struct Arguments {
   std::string what = "all", folder = "cases", op;
+  std::vector<std::string> engines;
   bool device = false;
 };
 
@@ -68,7 +70,21 @@ void list_device() {
   for (auto& [key, value] : executor->describe()) std::printf("%-20s %s\n", key.c_str(), value.c_str());
 }
 
+void list_engines(const std::vector<std::string>& names, const std::string& folder) {
+  std::string why;
+  if (!make_executor(Where::cuda, why)) throw Error("cuDNN's engines cannot be listed: " + why);
+  for (const Case& c : cases_named(names, folder)) {
+    std::printf("%s\n", to_string(c).c_str());
+    for (const std::string& line : vendor::describe_cudnn_engines(c.problem, c.in, c.out))
+      std::printf("  %s\n", line.c_str());
+  }
+}
+
 int list(const Arguments& a) {
+  if (!a.engines.empty()) {
+    list_engines(a.engines, a.folder);
+    return 0;
+  }
   if (a.device) {
     list_device();
     return 0;
@@ -93,6 +109,10 @@ const RegisterCommand registered{
       command->add_option("--op", a->op, "Only of this operator");
       command->add_option("--cases", a->folder, "Folder or file of cases (default: cases)");
       command->add_flag("--device", a->device, "Only describe the CUDA device; exit 2 if there is none");
+      command->add_option(
+          "--engines", a->engines,
+          "Only cuDNN's engines for these convolutions: notes, workspace, and whether a launch "
+          "shows a transform");
       command->callback([a, &exit_code] { exit_code = list(*a); });
     }};
 

@@ -118,6 +118,7 @@ LaunchNotes run_cudnn(const LaunchArgs& args, const CudnnOptions& options) {
     if (from > 0) continue;
     notes.engine = "engine " + std::to_string(plan.engine) + " (" + plan.origin + ")";
     notes.notes = plan.notes.names();
+    if (!plan.passed_over.empty()) notes.notes.push_back("passed over " + plan.passed_over);
     notes.workspace_bytes = plan.workspace_bytes;
     notes.shape = args.shape.workspace_bytes < 0
                       ? std::string("any workspace")
@@ -139,7 +140,8 @@ std::vector<std::string> describe_cudnn_engines(const Problem& problem, DType in
   for (const EngineInfo& e : list_engines(geometry_of(problem), in, out)) {
     std::string line = "engine " + std::to_string(e.engine);
     for (const std::string& note : e.notes.names()) line += " " + note;
-    line += e.unsupported.empty() ? " workspace " + std::to_string(e.workspace_bytes) : ": " + e.unsupported;
+    line += e.unsupported.empty() ? ", workspace " + std::to_string(e.workspace_bytes) : ": " + e.unsupported;
+    if (e.transforms) line += ", seen to transform its operands";
     lines.push_back(line);
   }
   return lines;

@@ -6,6 +6,7 @@
 
 #include "kernels/support/device.hpp"
 #include "kernels/vendor/cudnn_descriptor.hpp"
+#include "kernels/vendor/transform_probe.hpp"
 #include "reference/error.hpp"
 
 namespace ulpscope::vendor {
@@ -192,36 +193,60 @@ class GraphPlan final : public ConvPlan {
   Descriptor plan_{CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR};
 };
 
-// Tries one configuration; notes why not in `why` (the last reason is usually the telling one).
-std::shared_ptr<const ConvPlan> try_config(const std::shared_ptr<const Graph>& graph,
-                                           const Descriptor& config, const Descriptor& engine,
-                                           const EngineRequest& request, std::int64_t limit,
-                                           const char* origin, std::string& why) {
-  std::int64_t index = -1;
-  engine.get(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &index);
-  const std::string name = "engine " + std::to_string(index);
-  const EngineNotes notes = notes_of(engine);
-  if (request.engine >= 0 && index != request.engine) return nullptr;
-  if (request.engine < 0)
-    if (const std::string no = refusal(notes, request.family, request.in, request.mode); !no.empty()) {
-      if (why.empty()) why = name + " has " + no;
+// Takes configurations one by one until one fits; says why the others did not (the last reason is usually the
+// telling one).
+class Candidates {
+ public:
+  Candidates(const ConvGeometry& geometry, const EngineRequest& request, std::shared_ptr<const Graph> graph)
+      : geometry_(geometry), request_(request), graph_(std::move(graph)), limit_(workspace_limit()) {
+    if (request.workspace_limit >= 0) limit_ = std::min(limit_, request.workspace_limit);
+  }
+
+  std::shared_ptr<const ConvPlan> take(const Descriptor& config, const Descriptor& engine,
+                                       const char* origin) {
+    std::int64_t index = -1;
+    engine.get(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &index);
+    const std::string name = "engine " + std::to_string(index);
+    const EngineNotes notes = notes_of(engine);
+    const bool pinned = request_.engine >= 0;
+    if (pinned && index != request_.engine) return nullptr;
+    if (!pinned)
+      if (const std::string no = refusal(notes, request_.family, request_.in, request_.mode); !no.empty()) {
+        if (why.empty()) why = name + " has " + no;
+        return nullptr;
+      }
+    auto plan = std::make_shared<GraphPlan>(graph_);
+    const cudnnStatus_t status = plan->bind(config);
+    if (status != CUDNN_STATUS_SUCCESS) {
+      why = name + ": " + describe(status);
       return nullptr;
     }
-  auto plan = std::make_shared<GraphPlan>(graph);
-  const cudnnStatus_t status = plan->bind(config);
-  if (status != CUDNN_STATUS_SUCCESS) {
-    why = name + ": " + describe(status);
-    return nullptr;
+    if (plan->workspace_bytes > limit_) {
+      why = name + " wants a workspace of " + std::to_string(plan->workspace_bytes) + " bytes";
+      return nullptr;
+    }
+    if (!pinned && request_.family == EngineFamily::direct &&
+        transforms_operands(*plan, geometry_, request_)) {
+      why = name + " transforms its operands, and its notes do not say so";
+      passed_over_ += (passed_over_.empty() ? "" : "; ") + why;
+      return nullptr;
+    }
+    plan->engine = index;
+    plan->notes = notes;
+    plan->origin = origin;
+    plan->passed_over = passed_over_;
+    return plan;
   }
-  if (plan->workspace_bytes > limit) {
-    why = name + " wants a workspace of " + std::to_string(plan->workspace_bytes) + " bytes";
-    return nullptr;
-  }
-  plan->engine = index;
-  plan->notes = notes;
-  plan->origin = origin;
-  return plan;
-}
+
+  std::string why;
+
+ private:
+  const ConvGeometry& geometry_;
+  const EngineRequest& request_;
+  std::shared_ptr<const Graph> graph_;
+  std::int64_t limit_;
+  std::string passed_over_;
+};
 
 std::int64_t engine_count(const Graph& graph) {
   std::int64_t count = 0;
@@ -269,8 +294,7 @@ std::shared_ptr<const ConvPlan> build_plan(const ConvGeometry& geometry, const E
                                            std::string& why) {
   std::shared_ptr<const Graph> graph = graph_of(geometry, request.in, request.out, request.layout, why);
   if (!graph) return nullptr;
-  std::int64_t limit = workspace_limit();
-  if (request.workspace_limit >= 0) limit = std::min(limit, request.workspace_limit);
+  Candidates candidates(geometry, request, graph);
   struct Source {
     cudnnBackendHeurMode_t mode;
     const char* name;
@@ -282,16 +306,16 @@ std::shared_ptr<const ConvPlan> build_plan(const ConvGeometry& geometry, const E
       Descriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
       cudnnBackendDescriptor_t raw = engine.get();
       config.get(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &raw);
-      if (auto plan = try_config(graph, config, engine, request, limit, source.name, why)) return plan;
+      if (auto plan = candidates.take(config, engine, source.name)) return plan;
     }
   }
   for (std::int64_t i = 0, count = engine_count(*graph); i < count; ++i) {
     Descriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR), config(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
     std::string no;
     if (!engine_by_number(*graph, i, engine, config, no)) continue;
-    if (auto plan = try_config(graph, config, engine, request, limit, "by number", why)) return plan;
+    if (auto plan = candidates.take(config, engine, "by number")) return plan;
   }
-  if (why.empty()) why = "the library has no engine for this convolution";
+  why = candidates.why.empty() ? "the library has no engine for this convolution" : candidates.why;
   return nullptr;
 }
 
@@ -310,6 +334,8 @@ std::vector<EngineInfo> list_engines(const ConvGeometry& geometry, DType in, DTy
       const cudnnStatus_t status = plan.bind(config);
       if (status != CUDNN_STATUS_SUCCESS) info.unsupported = describe(status);
       info.workspace_bytes = plan.workspace_bytes;
+      if (info.unsupported.empty() && plan.workspace_bytes <= workspace_limit())
+        info.transforms = transforms_operands(plan, geometry, {.in = in, .out = out});
     }
     list.push_back(info);
   }

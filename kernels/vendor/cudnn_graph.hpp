@@ -39,7 +39,8 @@ class ConvPlan {
   std::int64_t engine = -1;
   EngineNotes notes;
   std::int64_t workspace_bytes = 0;
-  std::string origin;  // "heuristics", "fallback heuristics", "by number"
+  std::string origin;       // "heuristics", "fallback heuristics", "by number"
+  std::string passed_over;  // engines that came first and do not do what their notes say, and why
 };
 
 /// Null, and the library's reasons in `why`, when no engine fits. Throws Error on failures of the library
@@ -51,6 +52,7 @@ struct EngineInfo {
   std::int64_t engine = 0;
   EngineNotes notes;
   std::int64_t workspace_bytes = 0;
+  bool transforms = false;  // as a launch shows (transform_probe.hpp); its notes may not say so
   std::string unsupported;  // the library's reason; "" if a plan can be built
 };
 

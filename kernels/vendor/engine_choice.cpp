@@ -1,5 +1,8 @@
 #include "kernels/vendor/engine_choice.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 namespace ulpscope::vendor {
 
 std::vector<std::string> EngineNotes::names() const {
@@ -37,6 +40,16 @@ std::string refusal(const EngineNotes& n, EngineFamily family, DType in, Mode mo
     return n.down_convert_inputs ? "DOWN_CONVERT_INPUTS" : "no DOWN_CONVERT_INPUTS";
   if (n.tensor_core && (mode == Mode::fp32 || mode == Mode::strict)) return "TENSOR_CORE";
   return "";
+}
+
+bool only_copies(std::vector<float> products, const TensorView& results) {
+  std::sort(products.begin(), products.end());
+  for (std::int64_t i = 0; i < results.size(); ++i) {
+    const double seen = results.at(i);
+    if (seen == 0) continue;
+    if (std::isnan(seen) || !std::binary_search(products.begin(), products.end(), seen)) return false;
+  }
+  return true;
 }
 
 std::string mode_mismatch(DType in, DType out, Mode mode) {

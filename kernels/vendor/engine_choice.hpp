@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/support/registry.hpp"
+#include "reference/tensor.hpp"
 
 namespace ulpscope::vendor {
 
@@ -25,6 +26,10 @@ const char* to_string(EngineFamily family);
 
 /// "" if an engine with these notes keeps the promise of `mode` for data of type `in`, else why not.
 std::string refusal(const EngineNotes& notes, EngineFamily family, DType in, Mode mode);
+
+/// Whether every result is zero or one of `products`: what sums give that have at most one product, one of
+/// these, that is not zero. (Takes the products by value: it sorts them.)
+bool only_copies(std::vector<float> products, const TensorView& results);
 
 /// "" if a vendor call can be made in this mode on such data at all, else why not: 16-bit data have only
 /// their own mode, since no library runs fp32 arithmetic on them.

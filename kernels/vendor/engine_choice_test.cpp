@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace ulpscope::vendor {
 namespace {
 
@@ -60,6 +62,23 @@ TEST(EngineChoice, SixteenBitDataHaveTheirOwnMode) {
   EXPECT_NE(mode_mismatch(DType::f64, DType::f64, Mode::strict), "");
   EXPECT_NE(mode_mismatch(DType::f32, DType::bf16, Mode::tf32), "");
   for (const Mode mode : kAll) EXPECT_EQ(mode_mismatch(DType::f32, DType::f32, mode), "");
+}
+
+TEST(EngineChoice, ATransformIsSeenByWhatIsNoCopy) {
+  const std::vector<float> products{1.25f, 1.0f, 1.75f};
+  auto copies = [&](std::vector<float> seen) {
+    const auto n = static_cast<std::int64_t>(seen.size());
+    return only_copies(products, {seen.data(), DType::f32, {n}});
+  };
+  EXPECT_TRUE(copies({0, 1.75f, -0.0f, 1.25f, 1.25f, 1}));
+  EXPECT_TRUE(copies({}));
+  EXPECT_FALSE(copies({0, 1.75f, std::nextafter(1.25f, 2.0f)}));
+  EXPECT_FALSE(copies({1, 0x1p-30f}));  // what an FFT leaves where nothing should be
+  EXPECT_FALSE(copies({NAN}));
+  EXPECT_FALSE(copies({-1.25f}));
+  // bf16 results of an fp32 operand
+  const std::uint16_t narrow[] = {0x3fa0, 0x0000};  // 1.25, 0
+  EXPECT_TRUE(only_copies(products, {narrow, DType::bf16, {2}}));
 }
 
 }  // namespace

@@ -18,7 +18,8 @@ std::string cudnn_unsupported(const Problem& problem, DType in, DType out, Mode 
                               const CudnnOptions& options = {}, Layout layout = Layout::channels_first);
 LaunchNotes run_cudnn(const LaunchArgs& args, const CudnnOptions& options = {});
 
-/// One line per engine that cuDNN has for a convolution: number, notes, workspace, or why it cannot be used.
+/// One line per engine that cuDNN has for a convolution: number, notes, workspace, or why it cannot be used;
+/// and whether it is seen to transform its operands, whatever the notes say.
 std::vector<std::string> describe_cudnn_engines(const Problem& problem, DType in, DType out);
 
 /// cuDNN by the older API, one call per direction and a math type.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <mutex>
@@ -27,17 +28,27 @@ double largest_finite(DType f) {
   return std::ldexp(2.0 - std::ldexp(1.0, 1 - info(f).precision), info(f).emax);
 }
 
-// What a look at the values says about shortening them.
+// What a look at the values says about shortening and adding them.
 struct OperandLook {
   double largest = 0;
-  bool changed = false;    // some value is not of the format already
-  bool subnormal = false;  // some value lies below the format's normal numbers
+  bool changed = false;        // some value is not of the format already
+  bool subnormal = false;      // some value lies below the format's normal numbers
+  double quantum = kInfinity;  // a power of two that divides every value
   void operator+=(const OperandLook& o) {
     largest = std::max(largest, o.largest);
     changed |= o.changed;
     subnormal |= o.subnormal;
+    quantum = std::min(quantum, o.quantum);
   }
 };
+
+// The largest power of two that divides x > 0.
+double quantum_of(double x) {
+  const auto bits = std::bit_cast<std::uint64_t>(x);
+  constexpr std::uint64_t kSignificand = (std::uint64_t{1} << 52) - 1;
+  // Clearing the lowest set bit of the significand subtracts just that power of two.
+  return (bits & kSignificand) == 0 ? x : x - std::bit_cast<double>(bits & (bits - 1));
+}
 
 OperandLook look_at(const TensorView& tensor, OperandFormat format, int threads) {
   constexpr std::int64_t kRun = 1 << 14;
@@ -57,6 +68,7 @@ OperandLook look_at(const TensorView& tensor, OperandFormat format, int threads)
       look.largest = std::max(look.largest, std::fabs(v));
       look.subnormal |= v != 0 && std::fabs(v) < normal;
       look.changed |= format != OperandFormat::fp64 && static_cast<double>(static_cast<float>(v)) != v;
+      if (v != 0) look.quantum = std::min(look.quantum, quantum_of(std::fabs(v)));
       x.push_back(static_cast<float>(v));
     }
     y = x;
@@ -202,6 +214,43 @@ Roundings roundings_of(const Plan& plan, const Program& p, std::int64_t tiles) {
   return {reg[0].growth, reg[0].longest, underflow};
 }
 
+// Products and bias as multiples of one power of two, and how large their sum can be.
+struct Grid {
+  double quantum = kInfinity, largest_sum = 0;
+  // Whether a format holds every multiple of the quantum up to the largest sum as a normal number.
+  bool fits(int precision, int emin) const {
+    return largest_sum <= std::ldexp(quantum, precision) && quantum >= std::ldexp(1.0, emin);
+  }
+  bool fits(DType f) const { return fits(info(f).precision, info(f).emin); }
+};
+
+Grid grid_of(const Contraction& c, const Operands& operands, const OperandLook& a, const OperandLook& b,
+             double products, int threads) {
+  Grid grid{a.quantum * b.quantum, products * a.largest * b.largest};
+  if (!(grid.largest_sum > 0)) grid.quantum = kInfinity;
+  if (c.has_bias) {
+    const OperandLook bias = look_at(operands.bias, OperandFormat::fp64, threads);
+    grid.quantum = std::min(grid.quantum, bias.quantum);
+    grid.largest_sum += bias.largest;
+  }
+  return grid;
+}
+
+// Whether all partial sums of a plan are exact, whatever its order: small integers, say. Nothing is lost
+// where products lie on the grid and every format on the way holds all of it.
+bool sums_exactly(const Plan& plan, const Grid& grid) {
+  const Arithmetic& a = plan.arithmetic;
+  bool exact = grid.fits(a.accumulator) && (a.step != Step::mul_add || grid.fits(a.product));
+  if (a.step == Step::block)
+    // No term of the step is as large as 2^(e+1): nothing of it lies below 2^(e - frac).
+    exact = exact && grid.fits(a.block.keep + 1, info(a.block.accumulator).emin) &&
+            grid.largest_sum < std::ldexp(grid.quantum, a.block.frac + 1) &&
+            grid.quantum >= std::ldexp(1.0, a.block.floor - a.block.frac);
+  for (const Level& l : plan.levels)
+    for (const auto& f : {l.in, l.as, l.kept}) exact = exact && (!f || grid.fits(*f));
+  return exact;
+}
+
 std::int64_t taps_of(const Contraction& c) {
   std::int64_t taps = 1;
   for (const RedAxis& r : c.red)
@@ -229,7 +278,7 @@ PlanBound bound_of(const Plan& plan, const Contraction& c, const Operands& opera
   const OperandRule& rule = plan.operands;
   const OperandLook look_a = look_at(operands.a, rule.a, threads);
   const OperandLook look_b =
-      c.b_is_ones ? OperandLook{1, false, false} : look_at(operands.b, rule.b, threads);
+      c.b_is_ones ? OperandLook{1, false, false, 1} : look_at(operands.b, rule.b, threads);
   const Loss loss_a = loss_of(look_a, rule.a, operands.a, rule.parts());
   const Loss loss_b = c.b_is_ones ? Loss{} : loss_of(look_b, rule.b, operands.b, rule.parts());
   if (loss_a.overflows || loss_b.overflows || plan.alpha.value_or(1) != 1 || plan.beta.value_or(1) != 1) {
@@ -245,23 +294,28 @@ PlanBound bound_of(const Plan& plan, const Contraction& c, const Operands& opera
   const Roundings roundings = roundings_of(plan, program, taps_of(c));
   const DType acc = plan.arithmetic.accumulator;
   const DType end = acc == DType::f64 ? DType::f64 : DType::f32;  // of the epilogue
-  double growth = roundings.growth, count = n;
-  const double extra =
-      (c.has_bias ? (plan.bias == BiasPlace::first ? unit_roundoff(acc) : 2 * unit_roundoff(end)) : 0) +
-      (plan.alpha ? 2 * unit_roundoff(end) : 0) + (c.divisor != 1 ? 3 * unit_roundoff(end) : 0);
-  growth += extra;
+  const bool as_they_are = !look_a.changed && !look_b.changed && !look_a.subnormal && !look_b.subnormal;
+  const Grid grid =
+      as_they_are ? grid_of(c, operands, look_a, look_b, n * effect.size, threads) : Grid{0, kInfinity};
+  const bool exact = sums_exactly(plan, grid) && grid.fits(end);
+  const double of_bias = plan.bias == BiasPlace::first ? unit_roundoff(acc) : 2 * unit_roundoff(end);
+  const double extra = (c.has_bias && !exact ? of_bias : 0) + (plan.alpha ? 2 * unit_roundoff(end) : 0) +
+                       (c.divisor != 1 ? 3 * unit_roundoff(end) : 0);
+  const double growth = (exact ? 0 : roundings.growth) + extra;
   double summed = std::expm1(growth);
   std::string rule_text = fmt::format("expm1({:.6g})", growth);
-  if (one_format_throughout(plan) && count * unit_roundoff(acc) < roundings.growth) {
-    summed = count * unit_roundoff(acc) + std::expm1(extra) * (1 + count * unit_roundoff(acc));
-    rule_text = fmt::format("{:.0f}*2^-{}", count, info(acc).precision);
+  if (exact) {
+    rule_text = "0";
+  } else if (one_format_throughout(plan) && n * unit_roundoff(acc) < roundings.growth) {
+    summed = n * unit_roundoff(acc) + std::expm1(extra) * (1 + n * unit_roundoff(acc));
+    rule_text = fmt::format("{:.0f}*2^-{}", n, info(acc).precision);
   }
 
   // Absolute parts: subnormal operands, and results below the normal range.
   double absolute =
       n * (loss_a.absolute * look_b.largest * (1 + loss_b.relative) +
            loss_b.absolute * look_a.largest * (1 + loss_a.relative) + loss_a.absolute * loss_b.absolute);
-  if (plan.arithmetic.step == Step::block) {
+  if (plan.arithmetic.step == Step::block && !exact) {
     // A subnormal operand counts with the exponent emin, so its product may lie below 2^e by as much.
     const auto coarse = [&](bool there, OperandFormat f, double other) {
       return there ? (n + n / plan.arithmetic.block.terms + 1) *
@@ -272,17 +326,25 @@ PlanBound bound_of(const Plan& plan, const Contraction& c, const Operands& opera
     absolute += coarse(look_a.subnormal || parts, rule.a, look_b.largest) +
                 coarse(look_b.subnormal || parts, rule.b, look_a.largest);
   }
-  absolute = (absolute + roundings.absolute_terms) * (1 + summed);
+  // Only the mean's division may still leave the normal range.
+  const double underflow = exact ? (c.divisor != 1 ? 3 * half_smallest(end) : 0) : roundings.absolute_terms;
+  absolute = (absolute + underflow) * (1 + summed);
 
   bound.per_s = effect.lost + effect.size * summed;
   bound.absolute = absolute;
-  bound.formula = fmt::format("{}*S", rule_text);
+  bound.formula = exact ? fmt::format("0 (sums of multiples of {:g} up to {:g} are exact in any order)",
+                                      grid.quantum, grid.largest_sum)
+                        : fmt::format("{}*S", rule_text);
+  if (exact && summed > 0) bound.formula += fmt::format(" + {:.4g}*S", summed);
   if (effect.lost > 0)
     bound.formula = fmt::format("({:.4g} + {:.6g}*{})*S", effect.lost, effect.size, rule_text);
 
   // Output: one more rounding if it is narrower than what came before.
-  const int rounds = (info(plan.out).precision < info(end).precision || acc == DType::f64 ? 1 : 0) +
-                     (c.has_bias && plan.bias == BiasPlace::after ? 1 : 0);
+  const bool output_exact = exact && c.divisor == 1 && grid.fits(plan.out);
+  const int rounds = output_exact
+                         ? 0
+                         : (info(plan.out).precision < info(end).precision || acc == DType::f64 ? 1 : 0) +
+                               (c.has_bias && plan.bias == BiasPlace::after ? 1 : 0);
   for (int i = 0; i < rounds; ++i) {
     const double u = unit_roundoff(plan.out);
     bound.per_s += u * (1 + bound.per_s);

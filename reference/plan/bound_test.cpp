@@ -136,6 +136,49 @@ TEST(Bound, ShorteningCostsNothingWhereNothingIsLost) {
             bound_of(*parse_plan("fp32 | fma"), s.c, s.operands).per_s);
 }
 
+// Small integers: where every format of a plan holds all their sums nothing may be off, in any order; and
+// the replay, of random plans, is not.
+TEST(Bound, IsZeroWhereEverySumIsExact) {
+  testing::RandomPlans random(32);
+  int exact = 0, rounded = 0;
+  for (unsigned i = 0; i < 600; ++i) {
+    const std::int64_t k = 1 + random.below(200);
+    const Setting s = linear(k, i % 3 == 0, i, 4);
+    Plan plan = random({{"k", k}});
+    plan.alpha.reset();
+    plan.beta.reset();
+    const PlanBound bound = bound_of(plan, s.c, s.operands, 1);
+    (bound.per_s == 0 && bound.absolute == 0 ? exact : rounded)++;
+    EXPECT_EQ(headroom(plan, s) > 0 && bound.per_s == 0, false) << to_string(plan);  // holds, by MPFR
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(exact, 250);
+  EXPECT_GT(rounded, 100);  // 16-bit sums and outputs
+}
+
+TEST(Bound, IsZeroOnlyUpToTheLastExactSum) {
+  // 2^12 products of 2^6 * 2^6 sum to 2^24, which fp32 still holds to the unit; one more may not.
+  auto bound = [](const char* plan, std::int64_t k, float largest, float last, bool bias = false) {
+    Setting s = linear(k, bias, 1, 4);
+    for (std::int64_t i = 0; i < 2 * k; ++i) s.a.as<float>()[i] = i == 0 ? last : largest;
+    for (std::int64_t i = 0; i < 3 * k; ++i) s.b.as<float>()[i] = i == 0 ? last : largest;
+    return bound_of(*parse_plan(plan), s.c, s.operands, 1).per_s;
+  };
+  EXPECT_EQ(bound("fp32 | fma", 4096, 64, 1), 0);
+  EXPECT_GT(bound("fp32 | fma", 4097, 64, 1), 0);
+  EXPECT_EQ(bound("fp32 | fma", 4097, 64, 64), 0);  // multiples of 2^12
+  EXPECT_GT(bound("fp32 | fma", 4096, 64, 0.5f), 0);
+  EXPECT_EQ(bound("fp32 | fma", 1024, 64, 0.5f), 0);  // multiples of 1/4 up to 2^22
+  EXPECT_EQ(bound("tf32_rz | block 8 frac 24 rz", 4096, 64, 1), 0);
+  EXPECT_GT(bound("tf32_rz | block 8 frac 23 rz", 4096, 64, 1), 0);  // loses bits below 2^(e - 23)
+  EXPECT_GT(bound("tf32_rz | fma", 3, 2049, 2049), 0);               // 12 bits: shortened
+  EXPECT_EQ(bound("fp32 | fma | split 2 seq as bf16", 4, 8, 1), 0);
+  EXPECT_GT(bound("fp32 | fma | split 2 seq as bf16", 8, 8, 1), 0);  // 8 bits hold sums up to 256
+  EXPECT_EQ(bound("fp32 | fma | out fp16", 32, 8, 1), 0);
+  EXPECT_GT(bound("fp32 | fma | out fp16", 64, 8, 1), 0);
+  EXPECT_GT(bound("fp32 | fma", 4096, 64, 1, true), 0);  // the bias goes beyond it
+}
+
 TEST(Bound, NoBoundWhereSumsMayOverflow) {
   const Setting s = linear(4, false, 7, 0);
   const PlanBound b = bound_of(*parse_plan("fp32 | fma fp16"), s.c, s.operands);
