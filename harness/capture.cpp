@@ -10,6 +10,7 @@
 
 #include "harness/inputs.hpp"
 #include "harness/io/npz.hpp"
+#include "harness/io/read_json.hpp"
 #include "reference/error.hpp"
 
 namespace ulpscope {
@@ -196,8 +197,13 @@ Capture read_capture(const Bytes& file) {
 
 Capture assemble_capture(std::string_view meta_text, const std::string& name,
                          const std::function<Tensor(const std::string&)>& array) {
-  const json meta = json::parse(meta_text, nullptr, false);
+  json meta;
   const Fields f(meta, name);
+  try {
+    meta = read_json(meta_text);
+  } catch (const Error& e) {
+    f.fail(std::string("meta.json: ") + e.what());
+  }
   if (!meta.is_object()) f.fail("meta.json is no JSON object");
   if (f.text("schema") != kSchema)
     f.fail("its schema is '" + f.text("schema") + "', this program reads " + kSchema);

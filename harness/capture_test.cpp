@@ -272,8 +272,16 @@ TEST_F(MalformedCapture, FieldsOfMetaAreChecked) {
   EXPECT_THAT(error([](auto& m) { m["outputs"] = 3; }), HasSubstr("number of outputs"));
   EXPECT_THAT(error([](auto& m) { m["case"]["text"] = "conv2d 1x1"; }), HasSubstr("its case cannot be read"));
   EXPECT_THAT(error([](auto& m) { m["case"].erase("name"); }), HasSubstr("lacks 'name'"));
-  EXPECT_THAT(error_of("{", {}), HasSubstr("no JSON object"));
+  EXPECT_THAT(error_of("{", {}), HasSubstr("meta.json: it is no JSON (cut off?)"));
   EXPECT_THAT(error_of("[]", {}), HasSubstr("no JSON object"));
+  // A place that is copied as it is: so deep, the copy alone would end the process.
+  std::string meta;
+  error([&](auto& m) {
+    m["environment"] = "deep";
+    meta = m.dump();
+  });
+  meta.replace(meta.find("\"deep\""), 6, std::string(300000, '[') + std::string(300000, ']'));
+  EXPECT_THAT(error_of(meta, {}), HasSubstr("meta.json: it is nested too deeply"));
 }
 
 TEST_F(MalformedCapture, WindowsAreChecked) {

@@ -8,6 +8,7 @@
 
 #include "harness/io/atomic_file.hpp"
 #include "harness/io/bytes.hpp"
+#include "harness/io/read_json.hpp"
 #include "reference/error.hpp"
 
 namespace ulpscope {
@@ -154,13 +155,12 @@ Record parse_record(std::string_view text, const std::string& name) {
   auto refuse = [&](const std::string& why) -> Error {
     return Error("'" + name + "' is no usable record: " + why);
   };
-  // A limit on nesting: the parser recurses, and no record needs more than a dozen levels.
-  const json::parser_callback_t shallow = [&](int depth, json::parse_event_t, json&) {
-    if (depth > 32) throw refuse("it is nested too deeply");
-    return true;
-  };
-  const json whole = json::parse(text, shallow, false);
-  if (whole.is_discarded()) throw refuse("it is no JSON (cut off?)");
+  json whole;
+  try {
+    whole = read_json(text);
+  } catch (const Error& e) {
+    throw refuse(e.what());
+  }
   if (!whole.is_object() || !whole.contains("schema")) throw refuse("it has no 'schema'");
   if (whole["schema"] != kSchema)
     throw refuse(std::string("its schema is not ") + kSchema + ": write it again with this version");

@@ -6,6 +6,7 @@
 #include "harness/capture.hpp"
 #include "harness/io/atomic_file.hpp"
 #include "harness/io/bytes.hpp"
+#include "harness/io/read_json.hpp"
 #include "reference/error.hpp"
 
 namespace ulpscope {
@@ -29,7 +30,12 @@ std::optional<FinishedResult> CaptureFolder::finished(const Case& test, const st
   std::error_code unreadable;
   if (!std::filesystem::is_regular_file(path, unreadable)) return {};
   const Bytes file = map_file(path);
-  const json stored = json::parse(file.text(), nullptr, false);
+  json stored;
+  try {
+    stored = read_json(file.text());
+  } catch (const Error&) {
+    return {};
+  }
   if (!stored.is_object() || stored.value("fingerprint", json()) != fingerprint_) return {};
   FinishedResult result{stored.value("row", json()), stored.value("timing", json())};
   if (!result.row.is_object() || !result.timing.is_object()) return {};

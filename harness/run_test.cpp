@@ -12,6 +12,8 @@
 
 #include "harness/capture.hpp"
 #include "harness/inputs.hpp"
+#include "harness/io/atomic_file.hpp"
+#include "harness/io/bytes.hpp"
 #include "harness/judge_capture.hpp"
 #include "harness/run_slabs.hpp"
 #include "harness/stream_hash.hpp"
@@ -192,21 +194,31 @@ TEST(Run, GoesOnWhereItStopped) {
   EXPECT_EQ(launches, 2) << "nothing is run again";
   EXPECT_EQ(to_text({{}, first.results, {}}), to_text({{}, second.results, {}}));
 
-  // Half a result, as no kill can leave it, and one of another experiment: both are done again.
+  // Half a result, as no kill can leave it, one nested so deeply that no copy of it could be made, and one of
+  // another experiment: all are done again.
+  std::string stored;
   for (const auto& entry : std::filesystem::directory_iterator(folder))
-    if (entry.path().string().ends_with(".result.json"))
-      std::filesystem::resize_file(entry.path(), std::filesystem::file_size(entry.path()) / 2);
+    if (entry.path().string().ends_with(".result.json")) stored = entry.path().string();
+  std::filesystem::resize_file(stored, std::filesystem::file_size(stored) / 2);
   EXPECT_EQ(to_text({{}, run_cases({gemm_case()}, options).results, {}}), to_text({{}, first.results, {}}));
   EXPECT_EQ(launches, 4);
+  std::string text(map_file(stored).text());
+  const std::string row = "\"row\": {";
+  ASSERT_NE(text.find(row), text.npos);
+  text.insert(text.find(row) + row.size(),
+              "\"x\": " + std::string(300000, '[') + std::string(300000, ']') + ",");
+  write_text(stored, text);
+  EXPECT_EQ(to_text({{}, run_cases({gemm_case()}, options).results, {}}), to_text({{}, first.results, {}}));
+  EXPECT_EQ(launches, 6);
   Case other = gemm_case();
   other.seed = 99;
   run_cases({other}, options);
-  EXPECT_EQ(launches, 6);
+  EXPECT_EQ(launches, 8);
   // An error is tried again.
   options.variants = {"planted_throws"};
   run_cases({gemm_case()}, options);
   run_cases({gemm_case()}, options);
-  EXPECT_EQ(launches, 8) << "one launch each: the first fails";
+  EXPECT_EQ(launches, 10) << "one launch each: the first fails";
   std::filesystem::remove_all(folder);
 }
 

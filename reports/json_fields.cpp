@@ -18,37 +18,19 @@ std::optional<double> as_number(const json& value) {
   return std::nullopt;
 }
 
-/// The parser recurses, and no document here needs more than a dozen levels.
-bool too_deep(std::string_view text) {
-  int depth = 0;
-  bool in_string = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string) {
-      if (c == '\\')
-        ++i;
-      else if (c == '"')
-        in_string = false;
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '[' || c == '{') {
-      if (++depth > 32) return true;
-    } else if (c == ']' || c == '}') {
-      --depth;
-    }
-  }
-  return false;
-}
-
 }  // namespace
 
-json parse_document(std::string_view text, const std::string& name, const std::string& schema) {
+json parse_document(std::string_view text, const std::string& name, const std::string& schema,
+                    const std::vector<JsonPlace>& unread) {
   auto refuse = [&](const std::string& why) -> Error {
     return Error("'" + name + "' is no " + schema + " document: " + why);
   };
-  if (too_deep(text)) throw refuse("it is nested too deeply");
-  json whole = json::parse(text, nullptr, false);
-  if (whole.is_discarded()) throw refuse("it is no JSON (cut off?)");
+  json whole;
+  try {
+    whole = read_json(text, unread);
+  } catch (const Error& e) {
+    throw refuse(e.what());
+  }
   if (!whole.is_object() || !whole.contains("schema") || !whole["schema"].is_string())
     throw refuse("it has no 'schema'");
   if (whole["schema"] != schema)

@@ -8,10 +8,14 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/io/read_json.hpp"
+
 namespace ulpscope {
 
-/// The text of a file, parsed. Throws Error, one line, on anything but an object of this schema.
-nlohmann::json parse_document(std::string_view text, const std::string& name, const std::string& schema);
+/// The text of a file, parsed, without its members at `unread`. Throws Error, one line, on anything but an
+/// object of this schema.
+nlohmann::json parse_document(std::string_view text, const std::string& name, const std::string& schema,
+                              const std::vector<JsonPlace>& unread = {});
 
 class Fields {
  public:

@@ -168,10 +168,17 @@ EnvironmentView environment_of(const Fields& f) {
 
 }  // namespace
 
-RecordView parse_record_view(std::string_view text, const std::string& name) {
+const std::vector<JsonPlace>& explaining_places() {
+  static const std::vector<JsonPlace> places{{"cases"}, {"results", "", "explanation"}};
+  return places;
+}
+
+RecordView parse_record_view(std::string_view text, const std::string& name,
+                             const std::vector<JsonPlace>& unread) {
   RecordView record;
   record.name = name;
-  const auto raw = std::make_shared<const nlohmann::json>(parse_document(text, name, "ulpscope.run/1"));
+  const auto raw =
+      std::make_shared<const nlohmann::json>(parse_document(text, name, "ulpscope.run/1", unread));
   const Fields f(*raw, name);
   const auto environment = f.object("environment");
   if (!environment) throw Error(name + ": 'environment' must be there: write the record again");
@@ -194,9 +201,9 @@ RecordView parse_record_view(std::string_view text, const std::string& name) {
   return record;
 }
 
-RecordView read_record_view(const std::string& path) {
+RecordView read_record_view(const std::string& path, const std::vector<JsonPlace>& unread) {
   const Bytes file = map_file(path);
-  return parse_record_view(file.text(), path);
+  return parse_record_view(file.text(), path, unread);
 }
 
 bool fails(const ResultView& r) {

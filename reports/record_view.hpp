@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/io/read_json.hpp"
 #include "harness/verdict.hpp"
 
 namespace ulpscope {
@@ -96,9 +97,14 @@ struct RecordView {
   std::shared_ptr<const nlohmann::json> raw;  // the whole document; results[i] is raw["results"][i]
 };
 
-/// Throws Error, one line, on anything but a record of this schema; `name` is what messages call it.
-RecordView parse_record_view(std::string_view text, const std::string& name);
-RecordView read_record_view(const std::string& path);
+/// Throws Error, one line, on anything but a record of this schema; `name` is what messages call it. `raw`
+/// lacks what is at `unread`.
+RecordView parse_record_view(std::string_view text, const std::string& name,
+                             const std::vector<JsonPlace>& unread = {});
+RecordView read_record_view(const std::string& path, const std::vector<JsonPlace>& unread = {});
+
+/// `cases` and the results' `explanation`: what only a page shows, and more than half of a record.
+const std::vector<JsonPlace>& explaining_places();
 
 /// Failures in the sense of the exit code; an excused nondeterminism is none, and neither passes nor skips
 /// are.

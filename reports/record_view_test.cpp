@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reference/error.hpp"
+#include "reports/testing.hpp"
 #include "reports/words.hpp"
 
 namespace ulpscope {
@@ -113,6 +114,22 @@ TEST(RecordView, ListsDevicesWorkersAndHosts) {
                            Line{"worker GPU 1", "0 cases, 1 thread, started 2 times, given up: killed"},
                            Line{"merged", "2 records, first"}})
     EXPECT_THAT(lines, ::testing::Contains(line));
+}
+
+// What a gate reads: the same results, and a document that lacks what only explains.
+TEST(RecordView, LeavesOutWhatExplains) {
+  json record = json::parse(testing_reports::explained_record());
+  record["results"][0]["error"]["explanation"] = {{"kept", 1}};
+  record["environment"]["cases"] = {1, 2};
+  record["results"][1]["reason"] = R"(it says "explanation": {"a": 1} \)";
+  const RecordView whole = parse_record_view(record.dump(), "r.json");
+  const RecordView thin = parse_record_view(record.dump(1), "r.json", explaining_places());
+  EXPECT_EQ(*whole.raw, record);
+  record.erase("cases");
+  for (json& r : record["results"]) EXPECT_EQ(r.erase("explanation"), 1u);
+  EXPECT_EQ(*thin.raw, record);
+  ASSERT_EQ(thin.results.size(), 3u);
+  EXPECT_EQ(thin.results[1].reason, whole.results[1].reason);
 }
 
 TEST(RecordView, NamesThePlaceOfAWrongType) {

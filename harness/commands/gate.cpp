@@ -13,10 +13,8 @@
 #include "harness/commands.hpp"
 #include "harness/commands/written_file.hpp"
 #include "harness/io/atomic_file.hpp"
-#include "harness/io/bytes.hpp"
 #include "reference/error.hpp"
 #include "reports/gate.hpp"
-#include "reports/thin_record.hpp"
 
 namespace ulpscope {
 namespace {
@@ -67,8 +65,7 @@ int gate_it(const Arguments& a) {
   const bool propose_baselines = std::any_of(a.propose.begin(), a.propose.end(),
                                              [](const std::string& p) { return p.ends_with(".json"); });
   const auto read = [&](const std::string& path) {
-    const std::string text = without_explanations(map_file(path).text());  // the file is let go
-    auto view = std::make_unique<RecordView>(parse_record_view(text, path));
+    auto view = std::make_unique<RecordView>(read_record_view(path, explaining_places()));
     if (!propose_baselines) view->raw.reset();  // the documents are large, the views are not
     return view;
   };

@@ -255,6 +255,8 @@ TEST_F(Malformed, SafetensorsFiles) {
   EXPECT_THAT(error(a, good.substr(0, good.size() - 1), ":x"), HasSubstr("outside the file"));
   EXPECT_THAT(error(a, std::string(8, '\xff')), HasSubstr("longer than the format allows"));
   EXPECT_THAT(error(a, with("[1]")), HasSubstr("no JSON object"));
+  EXPECT_THAT(error(a, with("{")), HasSubstr("its header: it is no JSON"));
+  EXPECT_THAT(error(a, with(std::string(99, '['))), HasSubstr("its header: it is nested too deeply"));
   EXPECT_THAT(error(a, with("{\"x\": 1}")), HasSubstr("lacks dtype"));
   EXPECT_THAT(error(a, with(R"({"x":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", "1234")),
               HasSubstr("shape of 'x'"));

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "harness/io/read_json.hpp"
 #include "harness/suggest.hpp"
 #include "reference/error.hpp"
 
@@ -45,7 +46,12 @@ Safetensors::Safetensors(Bytes file) : file_(std::move(file)) {
   std::memcpy(&length, file_.data, kPrefix);
   if (length > kLongestHeader) throw damaged("its header is longer than the format allows");
   if (length > file_.size - kPrefix) throw damaged("its header is cut off");
-  const auto header = nlohmann::json::parse(file_.text().substr(kPrefix, length), nullptr, false);
+  nlohmann::json header;
+  try {
+    header = read_json(file_.text().substr(kPrefix, length));
+  } catch (const Error& e) {
+    throw damaged(std::string("its header: ") + e.what());
+  }
   if (!header.is_object()) throw damaged("its header is no JSON object");
   const std::size_t data = kPrefix + static_cast<std::size_t>(length);
   for (const auto& [name, item] : header.items()) {
