@@ -26,6 +26,7 @@ const Layer kSeed{"ct1d_seed", "conv_transpose1d", {"--dilation", "3"}};
 const Layer kTransposed{"ct1d_bias", "conv_transpose1d", {"--stride", "2", "--padding", "1"}, true};
 const Layer kConv{"conv2d_3x3", "conv2d", {"--padding", "1"}};
 const Layer kLinear{"linear", "linear", {}};
+const Layer kWide{"linear_wide_bf16", "linear", {}};
 const Layer kMatmul{"matmul_33x65x100", "gemm", {}};
 
 /// Explains results of the layer, given its input `x` + input and its weight (and bias) `w` + weight.
@@ -94,6 +95,11 @@ TEST(RecordedLayers, SixteenBitResultsAreReplayedToTheBit) {
   } seen[] = {
       {kTransposed, "bf16", "explained", "bf16 | block 16 frac 25 rz | lanes 2 seq as bf16 | out bf16"},
       {kConv, "bf16", "explained", "bf16 | block 16 frac 25 rz | order c/32 kh kw c | out bf16"},
+      {kTransposed, "fp16", "explained",
+       "fp16 | block 16 frac 25 rz | order c/32 kw c | lanes 2 every 32 seq as fp16 | out fp16"},
+      {kConv, "fp16", "explained", "fp16 | block 16 frac 25 rz | order c/32 kh kw c | out fp16"},
+      // One output of 512 tells it from the exact result: 4096 terms, cut at 1408.
+      {kWide, "bf16", "explained", "bf16 | block 16 frac 25 rz | chunks 1408 seq | out bf16"},
       {kLinear, "bf16", "identical", "bf16 | block 16 frac 25 rz | out bf16"},
       {kLinear, "fp16", "explained", "fp16 | block 16 frac 25 rz | residue 16 | out fp16"},
       {kMatmul, "bf16", "explained", "bf16 | block 8 frac 25 rz | out bf16"},
@@ -117,7 +123,7 @@ TEST(RecordedLayers, AtomicsAreOnePlanInNoFixedOrder) {
   EXPECT_TRUE(j["candidate"]["plan"].is_null());
 }
 
-// What the first dump of these layers held: m.to(torch.bfloat16) had rounded m.weight before it was saved.
+// What a dump holds if m.to(torch.bfloat16) rounds m.weight before it is saved.
 TEST(RecordedLayers, WeightsRoundedBeforeTheDumpAreOtherInputs) {
   const nlohmann::json j =
       ask(kTransposed, "", "_bf16", {"--candidate", kTransposed.array("y_fp32"), "--seconds", "0"});

@@ -18,7 +18,7 @@ class Ranking {
     if (formats.empty())
       formats = {OperandFormat::fp32,    OperandFormat::tf32_rne, OperandFormat::tf32_rna,
                  OperandFormat::tf32_rz, OperandFormat::bf16,     OperandFormat::fp16};
-    prefer_exact_format(formats);
+    const bool short_data = prefer_exact_format(formats);
     std::vector<OperandFit> fits;
     for (const OperandFormat a : formats) {
       fits.push_back(fit_of(a, a));
@@ -28,15 +28,18 @@ class Ranking {
       fits.push_back(fit_of(a, OperandFormat::fp32));
       fits.push_back(fit_of(OperandFormat::fp32, a));
     }
-    std::stable_sort(fits.begin(), fits.end(), [](auto& x, auto& y) { return x.residual < y.residual; });
+    // What changes nothing stays first where it can be: 16-bit outputs hide what another format would change
+    // (bf16 numbers below fp16's normal ones), and the least residual is then one of chance.
+    const auto first = fits.begin() + (short_data && fits.front().admissible ? 1 : 0);
+    std::stable_sort(first, fits.end(), [](auto& x, auto& y) { return x.residual < y.residual; });
     return fits;
   }
 
  private:
   // Operands that already are numbers of a narrower format: roundings to formats that hold them all change
   // nothing, so one name stands for them, that of the narrowest format, and it comes first (16-bit data goes
-  // to tensor cores).
-  void prefer_exact_format(std::vector<OperandFormat>& formats) const {
+  // to tensor cores). Returns whether there is such a format.
+  bool prefer_exact_format(std::vector<OperandFormat>& formats) const {
     auto unchanged = [&](OperandFormat format) {
       for (const std::size_t i : sample_) {
         const std::int64_t o = seen_.outputs[i];
@@ -53,8 +56,9 @@ class Ranking {
       for (const OperandFormat f : formats)
         if (f == OperandFormat::fp32 || (f != narrow && !unchanged(f))) kept.push_back(f);
       formats = kept;
-      return;
+      return true;
     }
+    return false;
   }
 
   OperandFit fit_of(OperandFormat a, OperandFormat b) const {

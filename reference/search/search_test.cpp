@@ -139,6 +139,39 @@ TEST(Search, OddTilesAndStepsAreFound) {
   }
 }
 
+// bf16 data with some numbers below fp16's normal ones: its results, rounded to bf16, cannot tell whether
+// those were shortened further. They are named as what they are, however the residuals fall.
+TEST(Search, SixteenBitDataKeepTheirFormat) {
+  for (unsigned seed = 0; seed < 12; ++seed) {
+    Problem p;
+    p.params.op = "gemm";
+    p.a = {12, 40};
+    p.b = {40, 12};
+    const Contraction c = lower(p);
+    Tensor a = make_tensor(DType::f32, p.a), b = make_tensor(DType::f32, p.b);
+    std::mt19937_64 rng(seed);
+    for (Tensor* t : {&a, &b})
+      for (std::int64_t i = 0; i < t->size(); ++i) {
+        const float unit = static_cast<float>(rng() >> 40) * 0x1p-23f - 1;
+        t->as<float>()[i] = rng() % 8 ? unit : unit * 0x1p-16f;
+      }
+    a = shortened(a, OperandFormat::bf16);
+    b = shortened(b, OperandFormat::bf16);
+    const Operands operands{a.view(), b.view(), {}};
+    std::vector<std::uint32_t> bits(static_cast<std::size_t>(c.outputs()));
+    replay(*parse_plan("bf16 | block 16 frac 25 rz | out bf16"), c, operands, 0, c.outputs(), bits.data(), 1);
+    Observation seen;
+    seen.dtype = DType::bf16;
+    seen.bits = bits;
+    for (std::int64_t i = 0; i < c.outputs(); ++i) seen.outputs.push_back(i);
+    SearchOptions options;
+    options.threads = 2;
+    const SearchResult r = find_plans(c, operands, seen, options);
+    ASSERT_FALSE(r.plans.empty()) << seed;
+    EXPECT_TRUE(r.plans[0].starts_with("bf16 | ")) << seed << ": " << r.plans[0];
+  }
+}
+
 // cuBLAS's dot_kernel and reduce_1Block: products rounded by themselves, two to a thread, a tree over 128
 // threads, four accumulators over the blocks.
 TEST(Search, ReductionsOverThreadsAndBlocksAreFound) {
