@@ -87,6 +87,11 @@ class Fields {
     if (!at(key).is_number()) fail(std::string("'") + key + "' must be a number");
     return at(key).get<double>();
   }
+  /// NaN and infinities are written as words.
+  double number_or_nan(const char* key) const { return at(key).is_string() ? std::nan("") : number(key); }
+  bool has(const char* key) const {
+    return object_.is_object() && object_.contains(key) && !object_[key].is_null();
+  }
   bool boolean(const char* key) const {
     if (!at(key).is_boolean()) fail(std::string("'") + key + "' must be true or false");
     return at(key).get<bool>();
@@ -176,7 +181,8 @@ void write_capture(const std::string& path, const Capture& c) {
         {"first_differing", c.first_differing},
         {"first_unwritten", c.first_unwritten},
         {"guards_intact", c.guards_intact},
-        {"effective_mode", c.effective_mode}}},
+        {"effective_mode", c.effective_mode},
+        {"sums_of_ones", to_json(c.ones)}}},
       {"status", c.status},
       {"reason", c.reason},
       {"outputs", outputs},
@@ -233,6 +239,11 @@ Capture assemble_capture(std::string_view meta_text, const std::string& name,
     c.first_unwritten = launch.index("first_unwritten");
     c.guards_intact = launch.boolean("guards_intact");
     c.effective_mode = launch.text("effective_mode");
+    if (launch.has("sums_of_ones")) {
+      const Fields ones = launch.object("sums_of_ones");
+      c.ones = {ones.count("outputs"), ones.count("wrong"), ones.index("first_wrong"), 0, 0};
+      if (c.ones.wrong > 0) c.ones.terms = ones.count("terms"), c.ones.seen = ones.number_or_nan("seen");
+    }
   }
   c.status = f.text("status");
   c.reason = f.text("reason");

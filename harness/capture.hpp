@@ -10,6 +10,7 @@
 
 #include "harness/case.hpp"
 #include "harness/io/bytes.hpp"
+#include "harness/judge.hpp"
 #include "reference/tensor.hpp"
 
 namespace ulpscope {
@@ -39,8 +40,9 @@ struct Capture {
   std::int64_t first_differing = -1, first_unwritten = -1;  // their smallest indices; -1: none, or not known
   bool guards_intact = true;
   std::string effective_mode;  // by a probe; "": not probed
-  std::string status = "ok";   // "ok", "skipped", "error"
-  std::string reason;          // of skipped and error
+  SumsOfOnes ones;
+  std::string status = "ok";  // "ok", "skipped", "error"
+  std::string reason;         // of skipped and error
   // The operands themselves, for results whose inputs no case can make again (dumps of other programs); all
   // three may be empty. With them the case's fills mean nothing.
   Tensor a, b, bias;

@@ -17,6 +17,19 @@ std::string first_at(std::int64_t index) {
   return index < 0 ? "" : fmt::format(", the first at index {}", index);
 }
 
+// Whatever the data here can show: these kernels do not sum their outputs' terms.
+std::string reason_of(const SumsOfOnes& ones) {
+  const auto terms = static_cast<double>(ones.terms);
+  return fmt::format(
+      "on operands of ones {} of the {} looked at {} not give the number of {} terms: output {} gives {:.9g} "
+      "for {}{}",
+      ones.wrong, counted(ones.outputs, "output"), ones.wrong == 1 ? "does" : "do",
+      ones.wrong == 1 ? "its" : "their", ones.first_wrong, ones.seen, counted(ones.terms, "term"),
+      ones.seen < terms   ? ": terms are lost"
+      : ones.seen > terms ? ": terms are added twice, or others' terms"
+                          : "");
+}
+
 Judgement out_of_bounds(const Measurement& m) {
   // Outputs are poisoned with NaN, and no rounding makes one: `explain` names the same mistake.
   if (m.nan_beyond > 0 && m.nan_beyond == m.beyond_bound)
@@ -49,6 +62,14 @@ Judgement out_of_bounds(const Measurement& m) {
 
 }  // namespace
 
+nlohmann::json to_json(const SumsOfOnes& ones) {
+  if (ones.outputs == 0) return {};
+  nlohmann::json j{{"outputs", ones.outputs}, {"wrong", ones.wrong}};
+  if (ones.wrong > 0)
+    j.update({{"first_wrong", ones.first_wrong}, {"terms", ones.terms}, {"seen", json_number(ones.seen)}});
+  return j;
+}
+
 bool shortens_more(const std::string& effective, Mode mode) {
   if (effective.empty() || effective == "fp32" || effective == "strict" || effective == "unknown")
     return false;
@@ -76,6 +97,7 @@ Judgement judge(const Evidence& e) {
       reason += within ? "; declared, and within its bound" : "; declared, but beyond its bound";
     return {Verdict::nondeterministic, reason, e.declared_nondeterministic && within};
   }
+  if (e.ones.wrong > 0) return {Verdict::structural, reason_of(e.ones), false};
   if (e.replay && e.replay->compared == m.outputs && e.replay->equal == m.outputs && !e.replay->admitted)
     return {Verdict::violated, "plan '" + e.replay->plan + "' gives these bits: " + e.replay->not_admitted,
             false};

@@ -18,6 +18,15 @@ struct ReplayOutcome {
   std::string not_admitted;  // why not
 };
 
+/// What a launch on operands that are one everywhere gave: an output is then the number of its terms,
+/// exactly, in every format and order of every mode. Some outputs only, spread over all.
+struct SumsOfOnes {
+  std::int64_t outputs = 0;  // looked at; 0: no such launch
+  std::int64_t wrong = 0;
+  std::int64_t first_wrong = -1, terms = 0;  // the first wrong output, and how many terms it has
+  double seen = 0;                           // what it gave for them
+};
+
 struct Evidence {
   std::string status = "ok";  // "ok", "skipped", "error"
   std::string reason;         // of skipped and error
@@ -33,6 +42,7 @@ struct Evidence {
   std::optional<ReplayOutcome> replay;
   Mode mode = Mode::fp32;
   std::string effective_mode;  // what a probe found: fp32, tf32, bf16, fp16, or "unknown"
+  SumsOfOnes ones;
 };
 
 struct Judgement {
@@ -42,6 +52,10 @@ struct Judgement {
 };
 
 Judgement judge(const Evidence& e);
+
+/// {outputs, wrong} and, where some are wrong, {first_wrong, terms, seen}; null where no such launch was
+/// made.
+nlohmann::json to_json(const SumsOfOnes& ones);
 
 /// Whether operands in `effective` (as a probe names it) are shorter than `mode` promises for fp32 data.
 bool shortens_more(const std::string& effective, Mode mode);

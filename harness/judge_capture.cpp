@@ -185,6 +185,7 @@ Result judge_capture(const Capture& capture, InputsCache& cache, ReplayChoice re
   e.first_unwritten = capture.first_unwritten;
   e.guards_intact = capture.guards_intact;
   e.effective_mode = capture.effective_mode;
+  e.ones = capture.ones;
   try {
     const Contraction c = lower(capture.test.problem);
     e.outputs = c.outputs();

@@ -90,6 +90,32 @@ TEST(Judge, EveryKindOfEvidenceHasItsVerdict) {
          e.replay = {"tf32_rne | fma", 100, 100, false, "operands are shortened"};
        },
        Verdict::violated, "tf32_rne"},
+      {"lost_terms",
+       [](Evidence& e) {
+         e.ones = {16, 16, 3, 20004, 20000};
+       },
+       Verdict::structural,
+       "16 of the 16 outputs looked at do not give the number of their terms: output 3 gives 20000 for 20004 "
+       "terms: "
+       "terms are lost"},
+      {"terms_twice",
+       [](Evidence& e) {
+         e.ones = {16, 1, 5, 10, 12};
+       },
+       Verdict::structural,
+       "1 of the 16 outputs looked at does not give the number of its terms: output 5 gives 12 for 10 terms: "
+       "terms are "
+       "added twice"},
+      {"lost_terms_that_do_not_show",
+       [](Evidence& e) {
+         e.ones = {16, 16, 3, 10, 9}, e.measured->equal_bits = 100;
+       },
+       Verdict::structural, "terms are lost"},
+      {"ones_right",
+       [](Evidence& e) {
+         e.ones = {16, 0, -1, 0, 0};
+       },
+       Verdict::bounded, "of its bound"},
       {"flag_ignored", [](Evidence& e) { e.effective_mode = "tf32"; }, Verdict::violated,
        "shortened to tf32"},
       {"no_bound", [](Evidence& e) { e.measured->unbounded = 100; }, Verdict::vacuous, "no finite bound"},

@@ -77,6 +77,7 @@ json to_json(const Result& r) {
            {"source", r.source},
            {"mode", to_string(r.mode)},
            {"effective_mode", or_null(e.effective_mode)},
+           {"sums_of_ones", to_json(e.ones)},
            {"executed", or_null(r.executed)},
            {"outputs", e.outputs},
            {"judged_outputs", e.measured ? e.measured->outputs : 0},

@@ -76,6 +76,7 @@ void CaptureFolder::store_capture(const Result& result, Executor& executor, int 
   capture.first_unwritten = result.evidence.first_unwritten;
   capture.guards_intact = result.evidence.guards_intact;
   capture.effective_mode = result.evidence.effective_mode;
+  capture.ones = result.evidence.ones;
   const DType out = result.test.out;
   for (const WindowRange& w : plan_windows(c, out, max_bytes, result.test.seed)) {
     executor.start_copy(0, {output}, {w.begin, 1, w.count, w.count});

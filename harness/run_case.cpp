@@ -261,6 +261,7 @@ class CaseRun {
       e.replay->admitted = admits(r.job.mode, test_.in, *r.candidate.plan, e.replay->not_admitted);
     }
     e.effective_mode = effective_mode(executor, r);
+    e.ones = sums_of_ones(executor, r);
     r.result.judgement = judge_on_device(
         e, executor.where() == Where::cuda ? disagreement_in(folder_.environment()) : std::string());
     const int output = r.candidate.output;
@@ -271,12 +272,30 @@ class CaseRun {
     folder_.store_result(r.result, finished(r.result));  // as soon as it is known: a run may be killed
   }
 
+  // A plan found by search proves nothing of what other data would show: on integers, say, fp32's own plan
+  // fits what TF32 gave.
+  static bool declared_is_proved(const Running& r) {
+    const auto& replay = r.result.evidence.replay;
+    return !r.result.declared_plan.empty() && replay && replay->equal == replay->compared;
+  }
+
+  SumsOfOnes sums_of_ones(Executor& executor, const Running& r) const {
+    // Bits prove the plan, but not where any plan gives them: on zeros, or small integers.
+    const auto& measured = r.result.evidence.measured;
+    if (declared_is_proved(r) && measured && measured->bound > 0) return {};
+    if (transform_of(r.result.notes) != Transform::none) return {};
+    try {
+      return probe_sums_of_ones(executor, *r.job.variant, args_of(r.job));
+    } catch (const Error&) {
+      return {};  // no room beside the real operands
+    }
+  }
+
   std::string effective_mode(Executor& executor, const Running& r) {
     if (test_.in != DType::f32) return to_string(r.job.mode);  // operands are short already
     const Evidence& e = r.result.evidence;
     std::string found;
-    // A plan found by search proves nothing here: on integers, say, fp32's own plan fits what TF32 gave.
-    if (!r.result.declared_plan.empty() && e.replay && e.replay->equal == e.replay->compared) {
+    if (declared_is_proved(r)) {
       found = effective_mode_of(*r.candidate.plan);
     } else {
       try {

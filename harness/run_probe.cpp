@@ -55,9 +55,11 @@ std::string probe_effective_mode(Executor& executor, const Variant& variant, con
   const Contraction& c = *args.contraction;
   const Place place = middle_of(c);
   if (place.terms == 0) return "unknown";
+  // As many terms as the variant adds, which may be too few: a missing one is no shortened operand.
+  const double ones = executor.run_constant(variant, args, 1, 1, {place.output}).at(0);
+  if (!(ones > 0) || !std::isfinite(ones)) return "unknown";
   auto mean_of = [&](double a, double b) {
-    const double sum = executor.run_constant(variant, args, a, b, {place.output}).at(0);
-    return sum * c.divisor / static_cast<double>(place.terms);
+    return executor.run_constant(variant, args, a, b, {place.output}).at(0) / ones;
   };
   // 1 + 2^-11 + 2^-13 needs 14 bits; TF32 and FP16 (11 bits) give 1 + 2^-10 or 1, BF16 (8 bits) gives 1.
   constexpr double kFine = 1 + 0x1p-11 + 0x1p-13;
@@ -73,6 +75,37 @@ std::string probe_effective_mode(Executor& executor, const Variant& variant, con
   if (look(mean_of(kCoarse, kCoarse), kCoarse, 8, c.b_is_ones) != Seen::kept) return "bf16";
   const double large = mean_of(0x1p17, 1);  // beyond FP16
   return std::isfinite(large) ? "tf32" : "fp16";
+}
+
+SumsOfOnes probe_sums_of_ones(Executor& executor, const Variant& variant, const LaunchArgs& args) {
+  constexpr std::int64_t kPlaces = 16;
+  const Contraction& c = *args.contraction;
+  const StrataMap map(c);
+  // Partial sums may be kept in the output's format (cuBLAS in 16 bits); fp32 accumulators hold up to 2^24.
+  const double most = std::ldexp(1.0, std::min(info(args.out_dtype).precision, 24));
+  // A mean divides and rounds: a term more or less must stand out from that.
+  const double rounding = c.divisor == 1 ? 0 : 4 / most;
+  std::vector<std::int64_t> places;
+  const std::int64_t outputs = c.outputs(), n = std::min(outputs, kPlaces);
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::int64_t o = n == 1 ? 0 : i * ((outputs - 1) / (n - 1));
+    const auto terms = static_cast<double>(map.terms_at(o));
+    if (terms <= most && rounding * terms < 0.25) places.push_back(o);
+  }
+  SumsOfOnes found;
+  if (places.empty()) return found;
+  const std::vector<double> seen = executor.run_constant(variant, args, 1, 1, places);
+  found.outputs = static_cast<std::int64_t>(places.size());
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const std::int64_t terms = map.terms_at(places[i]);
+    const double sum = seen[i] * c.divisor;
+    if (std::fabs(sum - static_cast<double>(terms)) < 0.5) continue;
+    if (found.wrong++ > 0) continue;
+    found.first_wrong = places[i];
+    found.terms = terms;
+    found.seen = sum;
+  }
+  return found;
 }
 
 std::string effective_mode_of(const Plan& plan) {

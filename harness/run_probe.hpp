@@ -1,6 +1,7 @@
 #pragma once
 #include <string>
 
+#include "harness/judge.hpp"
 #include "kernels/support/executor.hpp"
 #include "reference/plan.hpp"
 
@@ -12,7 +13,12 @@ namespace ulpscope {
 /// asked for.
 std::string probe_effective_mode(Executor& executor, const Variant& variant, const LaunchArgs& args);
 
-/// The same from a plan that replayed.
+/// Whether a launch on ones sums as many as each of 16 outputs has terms. Not for engines that transform
+/// their operands. Outputs whose format cannot hold the number of terms are left out. Throws Error on
+/// failure.
+SumsOfOnes probe_sums_of_ones(Executor& executor, const Variant& variant, const LaunchArgs& args);
+
+/// The same as the first from a plan that replayed.
 std::string effective_mode_of(const Plan& plan);
 
 }  // namespace ulpscope

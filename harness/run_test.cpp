@@ -17,6 +17,7 @@
 #include "harness/judge_capture.hpp"
 #include "harness/run_slabs.hpp"
 #include "harness/stream_hash.hpp"
+#include "harness/table.hpp"
 #include "reference/arithmetic/operand.hpp"
 #include "reference/error.hpp"
 #include "reference/operators/random_problem.hpp"
@@ -93,6 +94,22 @@ const Register r10{planted(
 const Register r11{planted(
     "unreadable_plan", [](const LaunchArgs& a) { chain(a); }, "fp32 | magic")};
 
+// Four terms too few, in a sum so long that its bound hides them.
+const Register r12{planted(
+    "forgets",
+    [](const LaunchArgs& args) {
+      const Contraction& c = *args.contraction;
+      for (std::int64_t o = 0; o < c.outputs(); ++o) {
+        const std::vector<Term> terms = terms_of(c, o);
+        float sum = 0;
+        for (std::size_t t = 0; t < terms.size() / 8 * 8; ++t)
+          sum = std::fmaf(static_cast<const float*>(args.a)[terms[t].a],
+                          static_cast<const float*>(args.b)[terms[t].b], sum);
+        static_cast<float*>(args.out)[o] = sum;
+      }
+    },
+    "fp32 | fma")};
+
 Case gemm_case() {
   Case c = parse_case("gemm 17x100 * 100x23 a=normal(0,1) b=normal(0,1) atol=1e-4 rtol=1e-4");
   c.name = "test/gemm";
@@ -109,6 +126,32 @@ RunOptions only(const std::string& pattern, int threads = 1) {
 
 nlohmann::json row_of(const std::string& variant) {
   return run_cases({gemm_case()}, only("planted_" + variant)).results.at(0);
+}
+
+// No data here could show it: within the bound of so long a sum, or all zeros.
+TEST(Run, TermsThatTheDataDoNotMissAreMissedAmongOnes) {
+  for (const char* text : {"gemm 4x20004 * 20004x4 a=uniform(0,1) b=default_weight", "gemm 4x60004 * 60004x4",
+                           "gemm 4x12 * 12x4 a=zeros b=zeros"}) {
+    const nlohmann::json row = run_cases({parse_case(text)}, only("planted_forgets")).results.at(0);
+    EXPECT_EQ(row["verdict"], "structural") << text << row["reason"];
+    EXPECT_NE(row["reason"].get<std::string>().find("terms are lost"), std::string::npos) << row["reason"];
+    EXPECT_NE(row["effective_mode"], "bf16") << text;  // a lost term is no shortened operand
+    EXPECT_EQ(row["sums_of_ones"]["wrong"], row["sums_of_ones"]["outputs"]) << text;
+    EXPECT_NE(row["explanation"].dump().find("terms lost or added twice"), std::string::npos) << text;
+  }
+  // Where the data show it, the terms are named.
+  const nlohmann::json named =
+      run_cases({parse_case("gemm 9x20 * 20x9")}, only("planted_forgets")).results.at(0);
+  EXPECT_EQ(named["verdict"], "structural") << named["reason"];
+  EXPECT_NE(named["reason"].get<std::string>().find("the last 4 of 20 terms along k are missing"),
+            std::string::npos)
+      << named["reason"];
+  EXPECT_EQ(named["explanation"]["cause"], "structural");
+  // K is a multiple of its tile: nothing is lost.
+  const nlohmann::json row =
+      run_cases({parse_case("gemm 4x20000 * 20000x4")}, only("planted_forgets")).results.at(0);
+  EXPECT_EQ(row["verdict"], "explained") << row["reason"];
+  EXPECT_TRUE(row["sums_of_ones"].is_null());  // proved by its bits
 }
 
 TEST(Run, EachPlantedMistakeGetsItsVerdict) {
@@ -136,6 +179,9 @@ TEST(Run, EachPlantedMistakeGetsItsVerdict) {
     }
     EXPECT_EQ(row["excused"], std::string(e.variant) == "atomics");
   }
+  EXPECT_NE(
+      render_table(run_cases({gemm_case()}, only("planted_false_plan"))).find("gives the same bits in only"),
+      std::string::npos);
   EXPECT_EQ(row_of("one_wrong")["error"]["worst"]["index"], 123);
   EXPECT_EQ(row_of("one_wrong")["error"]["worst"]["coordinates"], (std::vector<int>{5, 8}));
 }

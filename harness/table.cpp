@@ -63,6 +63,11 @@ std::string render_table(const Record& record) {
                     number(e, "headroom"), time == times.end() ? "-" : fmt::format("{:.3g}", time->second));
     static const char* const kTellWhy[] = {"violated", "structural", "nondeterministic", "unexplained",
                                            "vacuous"};
+    // Within its bound, but not what the variant says of itself.
+    const bool refuted = verdict == "bounded" && row.contains("declared_plan") &&
+                         row["declared_plan"].is_string() && row.contains("bit_identical") &&
+                         row["bit_identical"].is_number() && row["bit_identical"] < 1;
+    if (refuted) out += "      " + text(row, "reason") + "\n";
     if (std::find(std::begin(kTellWhy), std::end(kTellWhy), verdict) != std::end(kTellWhy))
       out += "      " + text(row, "reason") + "\n      " + text(row, "reproduce") + "\n";
   }

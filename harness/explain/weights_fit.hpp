@@ -1,6 +1,7 @@
 #pragma once
 // Which weights would give this result? Every output of a channel is one linear equation in that channel's
 // weights; with enough positions they follow, and are compared with the ones given.
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>

@@ -13,9 +13,9 @@ constexpr std::int64_t kMost = 1 << 22;  // products, and elements of the operan
 bool worth_a_look(const Result& r, const Contraction& c) {
   const Evidence& e = r.evidence;
   const bool replayed = e.replay && e.replay->compared > 0 && e.replay->equal == e.replay->compared;
-  return r.judgement.verdict == Verdict::violated && e.measured && e.measured->beyond_bound > 0 &&
-         e.measured->outputs == c.outputs() && e.differing == 0 && e.unwritten == 0 && e.guards_intact &&
-         !replayed && size_of(r.test.out) <= 4 &&
+  const bool wrong = r.judgement.verdict == Verdict::violated || e.ones.wrong > 0;
+  return wrong && e.measured && e.measured->beyond_bound > 0 && e.measured->outputs == c.outputs() &&
+         e.differing == 0 && e.unwritten == 0 && e.guards_intact && !replayed && size_of(r.test.out) <= 4 &&
          c.outputs() <= kMost / std::max<std::int64_t>(1, c.terms()) && c.a_size <= kMost &&
          c.b_size <= kMost;
 }

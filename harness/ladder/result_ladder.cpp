@@ -9,6 +9,7 @@
 #include "harness/explain/side.hpp"
 #include "harness/ladder/gather.hpp"
 #include "harness/ladder/name_mistake.hpp"
+#include "reference/counted.hpp"
 #include "reference/error.hpp"
 #include "reference/plan.hpp"
 
@@ -63,6 +64,20 @@ void before_rounding(const Result& r, std::vector<Rung>& rungs) {
   rungs.push_back(plain("no determinism", e.differing > 0,
                         e.differing > 0 ? fmt::format("two runs differ in {} outputs", e.differing)
                                         : std::string("two runs, the same bits")));
+}
+
+// What a launch on ones showed: exact in every order and mode.
+void sums_of_ones(const SumsOfOnes& ones, std::vector<Rung>& rungs) {
+  if (ones.outputs == 0) return;
+  rungs.push_back(plain(
+      "terms lost or added twice", ones.wrong > 0,
+      ones.wrong > 0
+          ? fmt::format(
+                "on operands of ones {} of {} do not give the number of their terms: output {} gives {:.9g} "
+                "for {}",
+                ones.wrong, counted(ones.outputs, "output"), ones.first_wrong, ones.seen, ones.terms)
+          : fmt::format("on operands of ones each of {} gives the number of its terms",
+                        counted(ones.outputs, "output"))));
 }
 
 // What all judged outputs showed.
@@ -227,6 +242,7 @@ json explain_result(const Result& result, const Contraction& c, const Operands& 
     const SideReport side = side_of(result, gather_outputs(c, operands, outputs), sample, threads);
     std::vector<Rung> rungs;
     before_rounding(result, rungs);
+    sums_of_ones(result.evidence.ones, rungs);
     for (const Rung& r : operand_rungs(side)) rungs.push_back(r);
     after_rounding(result, rungs);
     if (mistake) {
@@ -240,6 +256,8 @@ json explain_result(const Result& result, const Contraction& c, const Operands& 
     std::string cause = cause_of(side, nullptr, why);
     if (mistake && mistake->reproduced)
       cause = mistake->other_inputs ? "inputs_differ" : "structural", why = rungs.back().note;
+    else if (result.evidence.ones.wrong > 0)
+      cause = "structural", why = result.judgement.reason;
     else if (result.evidence.measured->equal_bits == result.evidence.measured->outputs)
       cause = "none", why = "every output is the correctly rounded exact result";
     else if (result.evidence.measured->nonfinite_mismatch > 0)

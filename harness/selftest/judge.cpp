@@ -130,6 +130,10 @@ std::string weakness(const Judge& given) {
            expect("TF32 in fp32", Verdict::violated, [](Evidence& e) { e.effective_mode = "tf32"; }),
            expect("bf16 in TF32", Verdict::violated,
                   [](Evidence& e) { e.mode = Mode::tf32, e.effective_mode = "bf16"; }),
+           expect("a kernel that loses a term of ones", Verdict::structural,
+                  [](Evidence& e) {
+                    e.ones = {16, 16, 0, 12, 11};
+                  }),
            expect("a plan that the mode does not admit", Verdict::violated,
                   [](Evidence& e) { e.replay = replayed(e, false); }),
            expect("an error beyond its bound", Verdict::violated,
@@ -198,6 +202,7 @@ std::vector<Plant> judge_plants() {
       mutant("overlooks run-to-run differences", [](Evidence& e) { e.differing = 0; }),
       mutant("overlooks unwritten outputs", [](Evidence& e) { e.unwritten = 0; }),
       mutant("overlooks guard bytes", [](Evidence& e) { e.guards_intact = true; }),
+      mutant("overlooks sums of ones", [](Evidence& e) { e.ones.wrong = 0; }),
       mutant("believes flags about the mode", [](Evidence& e) { e.effective_mode.clear(); }),
       mutant("admits every plan",
              [](Evidence& e) {
