@@ -203,7 +203,7 @@ const RegisterCommand registered{
       command->add_option(
           "--record", a->record,
           "Try this record's results again, where it was made, and add batch_identical to them, which "
-          "budgets may demand");
+          "budgets may demand, or why it is not applicable");
       command->add_option("--variant", a->options.variants, "Only variants of these names (globs)");
       command->add_option("--mode", a->modes, "Only these modes: fp32, tf32, strict, bf16, fp16");
       command->add_option("--device", a->device, "auto, cpu or cuda (default auto)");
