@@ -3,18 +3,18 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <optional>
 #include <set>
 
 #include "harness/bound.hpp"
 #include "harness/launch_shapes.hpp"
+#include "reference/counted.hpp"
 #include "reference/error.hpp"
 #include "reference/layout.hpp"
 #include "reference/plan.hpp"
 
 namespace ulpscope {
 namespace {
-
-constexpr std::int64_t kZeros = 8;  // appended to the reduction
 
 // A call derived from the case's, with what it needs kept alive.
 struct Call {
@@ -32,32 +32,133 @@ struct Done {
   std::string shape;  // LaunchNotes::shape
 };
 
-Tensor copy_of(const TensorView& t) {
-  Tensor r = make_tensor(t.dtype, t.shape);
-  std::memcpy(r.data.get(), t.data, t.bytes());
+// Bytes of one step along `axis`.
+std::int64_t step_bytes(const TensorView& t, std::size_t axis) {
+  std::int64_t step = size_of(t.dtype);
+  for (std::size_t x = axis + 1; x < t.shape.size(); ++x) step *= t.shape[x];
+  return step;
+}
+
+// The first `n` along `axis`.
+Tensor first_of(const TensorView& t, std::size_t axis, std::int64_t n) {
+  Shape shape = t.shape;
+  shape[axis] = n;
+  Tensor r = make_tensor(t.dtype, shape);
+  const std::int64_t step = step_bytes(t, axis), from = t.shape[axis] * step, to = n * step;
+  for (std::int64_t i = 0; from > 0 && i < static_cast<std::int64_t>(t.bytes()) / from; ++i)
+    std::memcpy(r.as<std::byte>() + i * to, static_cast<const std::byte*>(t.data) + i * from,
+                static_cast<std::size_t>(to));
   return r;
 }
 
-// `extra` zeros behind every run along `axis`.
-Tensor padded(const TensorView& t, std::size_t axis, std::int64_t extra) {
+// A copy that holds at the end of `axis` what it holds at its beginning.
+Tensor first_in_last_place(const TensorView& t, std::size_t axis) {
+  Tensor r = first_of(t, axis, t.shape[axis]);
+  const std::int64_t step = step_bytes(t, axis), run = t.shape[axis] * step;
+  for (auto* at = r.as<std::byte>(); at < r.as<std::byte>() + t.bytes(); at += run)
+    std::memcpy(at + run - step, at, static_cast<std::size_t>(step));
+  return r;
+}
+
+// `extra` zeros behind every run along `axis`, which may be cut into groups with a run each.
+Tensor padded(const TensorView& t, std::size_t axis, std::int64_t extra, std::int64_t groups) {
   Shape shape = t.shape;
-  shape[axis] += extra;
+  shape[axis] += extra * groups;
   Tensor r = make_tensor(t.dtype, shape);
   std::memset(r.data.get(), 0, r.view().bytes());
-  std::int64_t inner = size_of(t.dtype);
-  for (std::size_t x = axis + 1; x < t.shape.size(); ++x) inner *= t.shape[x];
-  const std::int64_t from = t.shape[axis] * inner, to = shape[axis] * inner;
+  const std::int64_t step = step_bytes(t, axis);
+  const std::int64_t from = t.shape[axis] / groups * step, to = shape[axis] / groups * step;
   for (std::int64_t i = 0; from > 0 && i < static_cast<std::int64_t>(t.bytes()) / from; ++i)
     std::memcpy(r.as<std::byte>() + i * to, static_cast<const std::byte*>(t.data) + i * from,
                 static_cast<std::size_t>(from));
   return r;
 }
 
+// Items that are computed each by itself, outermost in the output: images, entries of a batch, rows.
+struct Items {
+  std::int64_t count = 0;           // below 2: `why` there are no others
+  std::optional<std::size_t> a, b;  // the axis they lie along; none: all share the operand
+  std::string why;
+};
+
+Items items_along(const Shape& a, std::size_t axis, const std::string& why) {
+  return {a[axis], axis, {}, a[axis] < 2 ? why : ""};
+}
+
+Items items_of(const Problem& p) {
+  const std::string& op = p.params.op;
+  if (op.ends_with("_backward_weight"))
+    return {0, {}, {}, "every output is a sum over all images: the batch is part of the sum"};
+  if (op.starts_with("conv")) return items_along(p.a, 0, "the batch is one image");
+  if (op != "gemm" && op != "linear") return {0, {}, {}, "one output: there is no batch"};
+  const bool gemm = op == "gemm";
+  const std::size_t lead_a = p.a.size() - (gemm ? 2 : 1), lead_b = gemm ? p.b.size() - 2 : 0;
+  for (std::size_t x = 0; x < std::max(lead_a, lead_b); ++x)
+    if (const std::int64_t n = lead_a > 0 ? p.a[x] : p.b[x]; n > 1) {
+      Items batch{n, {}, {}, ""};
+      if (lead_a > 0) batch.a = x;
+      if (lead_b > 0) batch.b = x;
+      return batch;
+    }
+  const std::string why = "the batch is one row";
+  return gemm ? items_along(p.a, p.params.transpose_a ? lead_a + 1 : lead_a, why) : Items{1, {}, {}, why};
+}
+
+// Where zeros can be appended to all sums of a problem at once.
+struct Tail {
+  std::size_t a = 0, b = 0;                 // the axis of each operand
+  std::int64_t groups_a = 1, groups_b = 1;  // of the axis; each gets its own zeros
+  bool flat = false;                        // the operands are one run of numbers
+  std::vector<std::int64_t> amounts;
+  const char* unit = "zero";  // "channel", "image"
+  std::string of, why;        // " of zeros"; why there is no such place
+};
+
+Tail tail_of(const Problem& p) {
+  const OperatorParams& q = p.params;
+  Tail t;
+  // The second passes the tiles that kernels cut sums into: a remainder that is left out then is none.
+  t.amounts = {8, 64};
+  if (q.op == "mean") {
+    t.why = "a mean over more elements is divided by another number";
+  } else if (q.op == "gemm") {
+    t.a = p.a.size() - (q.transpose_a ? 2 : 1);
+    t.b = p.b.size() - (q.transpose_b ? 1 : 2);
+  } else if (q.op == "linear") {
+    t.a = p.a.size() - 1;
+    t.b = 1;
+  } else if (q.op.ends_with("_backward_weight")) {
+    t.amounts = {1};
+    t.unit = "image";
+    t.of = " of zeros";
+  } else if (q.op.starts_with("conv")) {
+    t.a = 1;
+    t.groups_a = q.groups;
+    if (q.op.starts_with("conv_transpose") || q.op.ends_with("_backward_input")) {
+      t.groups_b = q.groups;
+    } else {
+      t.b = 1;  // the weight holds the channels of one group
+    }
+    // Whole planes: no more than needed, and no group of a few channels many times as large.
+    t.amounts = {q.groups > 1 ? std::min<std::int64_t>(8, p.a[1] / q.groups) : 8};
+    t.unit = "channel";
+    t.of = q.groups > 1 ? " of zeros in every group" : " of zeros";
+  } else {
+    t.flat = true;
+  }
+  return t;
+}
+
 class Trial {
  public:
   Trial(const Case& test, const Inputs& inputs, const Variant& variant, Mode mode, Executor& executor,
         double seconds, int threads)
-      : test_(test), operands_(inputs.operands()), variant_(variant), mode_(mode), executor_(executor) {
+      : test_(test),
+        items_(items_of(test.problem)),
+        operands_(inputs.operands()),
+        variant_(variant),
+        mode_(mode),
+        executor_(executor) {
     std::string plan = declared_plan(variant, test.problem, mode, test.out);
     options_.arithmetic = *parse_plan(plan.empty() ? usual_plan(mode, test.in, test.out) : plan);
     options_.search_seconds = seconds;
@@ -83,16 +184,6 @@ class Trial {
   };
 
   const std::string& op() const { return test_.problem.params.op; }
-  bool convolution() const { return op().starts_with("conv") && !op().ends_with("_backward_weight"); }
-
-  // Items along the first axis that are computed each by itself: images, rows.
-  std::int64_t items() const {
-    const Shape& a = test_.problem.a;
-    const bool rows = op() == "linear" ||
-                      (op() == "gemm" && test_.problem.b.size() == 2 && !test_.problem.params.transpose_a);
-    return a.size() > 1 && (convolution() || rows) ? a[0] : 0;
-  }
-
   Call& call(Problem problem) {
     calls_.emplace_back();
     Call& c = calls_.back();
@@ -154,7 +245,7 @@ class Trial {
   }
 
   std::vector<std::int64_t> item(std::int64_t i) const {
-    const std::int64_t per = whole_.call->contraction.outputs() / items();
+    const std::int64_t per = whole_.call->contraction.outputs() / items_.count;
     std::vector<std::int64_t> at;
     for (std::int64_t o = 0; o < per; ++o) at.push_back(i * per + o);
     return at;
@@ -168,55 +259,82 @@ class Trial {
   }
 
   void batch_sizes() {
-    if (items() < 2) return skip(Circumstance::batch_size, "the case has no batch of independent items");
+    if (items_.count < 2) return skip(Circumstance::batch_size, items_.why);
     std::vector<Named> runs;
-    std::set<std::int64_t> sizes{1, 2, items() / 2};
+    std::set<std::int64_t> sizes{1, 2, items_.count / 2};
+    std::string why;
     for (const std::int64_t n : sizes) {
-      if (n >= items()) continue;
+      if (n >= items_.count) continue;
       Problem p = test_.problem;
-      p.a[0] = n;
-      if (const std::string why = refusal(p); !why.empty()) continue;
-      runs.push_back({"batch " + std::to_string(n), run(call(p)), item(0)});
+      if (items_.a) p.a[*items_.a] = n;
+      if (items_.b) p.b[*items_.b] = n;
+      if (const std::string refused = refusal(p); !refused.empty()) {
+        why = "the variant refuses smaller batches: " + refused;
+        continue;
+      }
+      Call& c = call(p);
+      // Columns of a transposed A lie apart; all else begins with its first items already.
+      if (items_.a && operands_.a.shape[*items_.a] * step_bytes(operands_.a, *items_.a) <
+                          static_cast<std::int64_t>(operands_.a.bytes())) {
+        c.a = first_of(operands_.a, *items_.a, n);
+        c.operands.a = c.a.view();
+      }
+      runs.push_back({"batch " + std::to_string(n), run(c), item(0)});
     }
-    if (runs.empty()) return skip(Circumstance::batch_size, "the variant refuses smaller batches");
-    runs.push_back({"batch " + std::to_string(items()), whole_, item(0)});
+    if (runs.empty()) return skip(Circumstance::batch_size, why);
+    runs.push_back({"batch " + std::to_string(items_.count), whole_, item(0)});
     compare(Circumstance::batch_size, runs);
   }
 
   // The first item once more in the last one's place.
   void position() {
-    if (items() < 2) return skip(Circumstance::batch_position, "the case has no batch of independent items");
+    if (items_.count < 2) return skip(Circumstance::batch_position, items_.why);
     Call& c = call(test_.problem);
-    c.a = copy_of(operands_.a);
-    const std::size_t bytes = c.a.view().bytes() / static_cast<std::size_t>(items());
-    std::memcpy(c.a.as<std::byte>() + bytes * static_cast<std::size_t>(items() - 1), c.a.data.get(), bytes);
-    c.operands.a = c.a.view();
+    if (items_.a) {
+      c.a = first_in_last_place(operands_.a, *items_.a);
+      c.operands.a = c.a.view();
+    }
+    if (items_.b) {
+      c.b = first_in_last_place(operands_.b, *items_.b);
+      c.operands.b = c.b.view();
+    }
     const Done d = run(c);
     compare(Circumstance::batch_position,
-            {{"first place", d, item(0)}, {"last place", d, item(items() - 1)}});
+            {{"first place", d, item(0)}, {"last place", d, item(items_.count - 1)}});
   }
 
   void zeros() {
-    const OperatorParams& q = test_.problem.params;
-    const bool matrix = (op() == "gemm" && !q.transpose_a && !q.transpose_b && test_.problem.a.size() == 2 &&
-                         test_.problem.b.size() == 2) ||
-                        op() == "linear";
-    const bool plain = convolution() && q.groups == 1 && op().find("backward") == std::string::npos;
-    if (!matrix && !plain)
-      return skip(Circumstance::zero_padding, "no reduction axis that zeros can be appended to");
-    const std::size_t of_a = matrix ? test_.problem.a.size() - 1 : 1;
-    const std::size_t of_b = op() == "gemm" || op().starts_with("conv_transpose") ? 0 : 1;
-    Problem p = test_.problem;
-    p.a[of_a] += kZeros;
-    p.b[of_b] += kZeros;
-    if (const std::string why = refusal(p); !why.empty()) return skip(Circumstance::zero_padding, why);
-    Call& c = call(p);
-    c.a = padded(operands_.a, of_a, kZeros);
-    c.b = padded(operands_.b, of_b, kZeros);
-    c.operands.a = c.a.view();
-    c.operands.b = c.b.view();
-    compare(Circumstance::zero_padding,
-            {{"as it is", whole_, {}}, {std::to_string(kZeros) + " zeros appended", run(c), {}}});
+    const Tail tail = tail_of(test_.problem);
+    if (!tail.why.empty()) return skip(Circumstance::zero_padding, tail.why);
+    TensorView a = operands_.a, b = operands_.b;
+    if (tail.flat) {
+      a.shape = {elements(a.shape)};
+      if (b.data) b.shape = a.shape;
+    }
+    std::vector<Named> runs{{"as it is", whole_, {}}};
+    std::string remark;
+    for (const std::int64_t amount : tail.amounts) {
+      const std::string label = counted(amount, tail.unit) + tail.of + " appended";
+      Problem p = test_.problem;
+      p.a = a.shape;
+      p.b = b.shape;
+      p.a[tail.a] += amount * tail.groups_a;
+      if (b.data) p.b[tail.b] += amount * tail.groups_b;
+      if (const std::string why = refusal(p); !why.empty()) {
+        remark += (remark.empty() ? "" : "; ") + label + ": " + why;
+        continue;
+      }
+      Call& c = call(p);
+      c.a = padded(a, tail.a, amount, tail.groups_a);
+      c.operands.a = c.a.view();
+      if (b.data) {
+        c.b = padded(b, tail.b, amount, tail.groups_b);
+        c.operands.b = c.b.view();
+      }
+      runs.push_back({label, run(c), {}});
+    }
+    if (runs.size() < 2) return skip(Circumstance::zero_padding, remark);
+    compare(Circumstance::zero_padding, runs, remark);
   }
 
   void layout() {
@@ -318,6 +436,7 @@ class Trial {
   }
 
   const Case& test_;
+  const Items items_;
   const Operands operands_;
   const Variant& variant_;
   const Mode mode_;

@@ -14,7 +14,8 @@ namespace {
 
 Operands operands_of(const LaunchArgs& args) {
   const Problem& p = *args.problem;
-  return {{args.a, DType::f32, p.a}, {args.b, DType::f32, p.b}, {}};
+  const Shape bias = p.params.bias ? bias_shape(p) : Shape{};
+  return {{args.a, DType::f32, p.a}, {args.b, DType::f32, p.b}, {args.bias, DType::f32, bias}};
 }
 
 Variant planted(std::function<std::string(const Problem&)> plan,
@@ -49,7 +50,8 @@ TEST(InvarianceRuns, OneOrderForAllGivesTheSameBits) {
                              ? "the variant has one launch shape for a case"
                              : "");
     EXPECT_TRUE(f.report.same_bits) << f.report.sentence;
-    EXPECT_EQ(f.report.runs, f.circumstance == Circumstance::layout         ? 4
+    EXPECT_EQ(f.report.runs, f.circumstance == Circumstance::zero_padding   ? 3
+                             : f.circumstance == Circumstance::layout       ? 4
                              : f.circumstance == Circumstance::batch_size   ? 4
                              : f.circumstance == Circumstance::launch_shape ? 0
                                                                             : 2);
@@ -158,6 +160,177 @@ TEST(InvarianceRuns, OrderThatFollowsTheLayoutIsFound) {
   f = only(v, Circumstance::layout, kGemm);
   EXPECT_FALSE(f.report.same_bits);
   EXPECT_FALSE(f.promised);
+}
+
+// Every layout of a gemm and a linear layer, and some convolutions, each with a batch; {} is how many terms.
+const std::string kLayouts[] = {"gemm 6x{} * {}x10",
+                                "gemm {}x6 * {}x10 tA",
+                                "gemm 6x{} * 10x{} tB",
+                                "gemm {}x6 * 10x{} tA tB",
+                                "gemm 4x5x{} * 4x{}x3",
+                                "gemm 4x5x{} * {}x3",
+                                "gemm 5x{} * 4x{}x3",
+                                "gemm 4x{}x5 * 4x3x{} tA tB",
+                                "gemm 1x2x3x5x{} * 1x2x3x{}x3",
+                                "gemm 1x{}x6 * 1x{}x3 tA bias",
+                                "linear 6x{} * 5x{} bias",
+                                "linear 1x6x{} * 5x{}",
+                                "linear 2x3x{} * 5x{}",
+                                "conv1d 4x{}x5 * 3x{}x1",
+                                "conv2d 2x{}x3x3 * 3x{}x2x2 p1 bias",
+                                "conv_transpose1d 2x{}x5 * {}x3x2 s2"};
+
+std::string with(std::string text, std::int64_t terms) {
+  for (std::size_t at; (at = text.find("{}")) != std::string::npos;)
+    text.replace(at, 2, std::to_string(terms));
+  return text + " a=normal(0,1) b=normal(0,1) seed=3";
+}
+
+// Sums over fewer of their outermost terms, the last ones left out.
+Variant leaves_out(std::function<std::int64_t(std::int64_t)> kept) {
+  Variant v = planted([](const Problem&) { return "fp32 | fma"; });
+  v.launch = [kept](const LaunchArgs& args) {
+    Contraction c = *args.contraction;
+    c.red[0].size = kept(c.red[0].size);
+    replay(*parse_plan("fp32 | fma"), c, operands_of(args), 0, c.outputs(),
+           static_cast<std::uint32_t*>(args.out), 1);
+    return LaunchNotes{};
+  };
+  return v;
+}
+
+const auto kLastTile = [](std::int64_t k) { return k - 16; };
+
+TEST(InvarianceRuns, ALostLastTileIsFoundInEveryLayout) {
+  const Variant whole = leaves_out([](std::int64_t k) { return k; }), last = leaves_out(kLastTile),
+                remainder = leaves_out([](std::int64_t k) { return k / 16 * 16; });
+  for (const std::string& layout : kLayouts) {
+    InvarianceFinding f = only(whole, Circumstance::zero_padding, with(layout, 100));
+    EXPECT_EQ(f.skipped, "") << layout;
+    EXPECT_TRUE(f.report.same_bits) << layout << ": " << f.report.sentence;
+    f = only(last, Circumstance::zero_padding, with(layout, 96));
+    EXPECT_GT(f.report.beyond_order, 0) << layout << f.skipped;
+    // 8 more leave the same four out, and 64 more do not.
+    if (layout.starts_with("conv")) continue;
+    EXPECT_GT(only(remainder, Circumstance::zero_padding, with(layout, 100)).report.beyond_order, 0)
+        << layout;
+  }
+}
+
+TEST(InvarianceRuns, BitsThatFollowTheBatchAreFoundInEveryLayout) {
+  const Variant steady = leaves_out([](std::int64_t k) { return k; });
+  for (const std::string& layout : kLayouts) {
+    const std::string text = with(layout, 96);
+    const std::int64_t outputs = lower(parse_case(text).problem).outputs();
+    Variant split = steady;
+    split.launch = [outputs](const LaunchArgs& args) {
+      const bool small = args.contraction->outputs() < outputs;
+      replay(*parse_plan(small ? "fp32 | fma | order reversed" : "fp32 | fma"), *args.contraction,
+             operands_of(args), 0, args.contraction->outputs(), static_cast<std::uint32_t*>(args.out), 1);
+      return LaunchNotes{};
+    };
+    InvarianceFinding f = only(split, Circumstance::batch_size, text);
+    EXPECT_EQ(f.skipped, "") << layout;
+    EXPECT_FALSE(f.report.same_bits) << layout;
+    EXPECT_TRUE(f.promised) << layout;
+    EXPECT_EQ(f.report.beyond_order, 0) << layout << ": " << f.report.sentence;
+    f = only(steady, Circumstance::batch_size, text);
+    EXPECT_TRUE(f.report.same_bits) << layout << ": " << f.report.sentence;
+
+    Variant wrong = steady;  // at the last item
+    wrong.launch = [steady](const LaunchArgs& args) {
+      steady.launch(args);
+      static_cast<float*>(args.out)[args.contraction->outputs() - 1] += 0.5f;
+      return LaunchNotes{};
+    };
+    f = only(wrong, Circumstance::batch_position, text);
+    EXPECT_EQ(f.report.differing, 1) << layout << f.skipped;
+    EXPECT_EQ(f.report.beyond_order, 1) << layout;
+    f = only(steady, Circumstance::batch_position, text);
+    EXPECT_TRUE(f.report.same_bits) << layout << ": " << f.report.sentence;
+  }
+}
+
+// Outputs of one item of a batch, which is its outermost axis longer than 1.
+TEST(InvarianceRuns, ItemsAreEntriesOfABatchOrRows) {
+  const std::pair<const char*, std::int64_t> cases[] = {{"gemm 6x7 * 7x3", 3},
+                                                        {"gemm 7x6 * 7x3 tA", 3},
+                                                        {"gemm 4x5x7 * 4x7x3", 15},
+                                                        {"gemm 4x5x7 * 7x3", 15},
+                                                        {"gemm 1x4x5x7 * 1x4x3x7 tB", 15},
+                                                        {"gemm 2x4x5x7 * 2x4x7x3", 60},
+                                                        {"gemm 1x5x7 * 1x7x3", 3},
+                                                        {"gemm 1x7x5 * 1x7x3 tA", 3},
+                                                        {"gemm 5x7 * 4x7x3", 15},
+                                                        {"linear 6x7 * 3x7", 3},
+                                                        {"linear 2x6x7 * 3x7", 18},
+                                                        {"linear 1x6x7 * 3x7", 3},
+                                                        {"conv1d 2x4x9 * 3x4x2", 24},
+                                                        {"gemm 5x7 * 1x7x3", 3}};
+  const Variant steady = leaves_out([](std::int64_t k) { return k; });
+  for (const auto& [text, outputs] : cases) {
+    EXPECT_EQ(only(steady, Circumstance::batch_size, text).report.outputs, outputs) << text;
+    EXPECT_EQ(only(steady, Circumstance::batch_position, text).report.outputs, outputs) << text;
+  }
+}
+
+// Operators whose sums have other ends: all that is possible is tried, and what is not says why.
+TEST(InvarianceRuns, EveryOperatorIsTriedOrSaysWhyNot) {
+  struct Expected {
+    const char* text;
+    const char* no_batch;  // the reason
+    const char* appended;  // a run's label, or the reason
+  };
+  const Expected cases[] = {
+      {"gemm 1x32 * 32x4", "the batch is one row", "64 zeros appended"},
+      {"gemm 32x1 * 32x4 tA", "the batch is one row", "64 zeros appended"},
+      {"gemm 1x1x32 * 1x32x4", "the batch is one row", "64 zeros appended"},
+      {"linear 32 * 4x32", "the batch is one row", "64 zeros appended"},
+      {"linear 1x32 * 4x32", "the batch is one row", "64 zeros appended"},
+      {"conv1d 1x32x5 * 3x32x2", "the batch is one image", "8 channels of zeros appended"},
+      {"conv2d 2x64x5x5 * 6x32x2x2 g2", "", "8 channels of zeros in every group appended"},
+      {"conv2d 2x6x5x5 * 6x1x2x2 g6", "", "1 channel of zeros in every group appended"},
+      {"conv_transpose2d 2x64x3x3 * 64x3x2x2 g2 bias", "", "8 channels of zeros in every group appended"},
+      {"conv1d_backward_input 2x32x5 * 32x3x2 -> 6", "", "8 channels of zeros appended"},
+      {"conv1d_backward_input 2x64x5 * 64x3x2 g2 -> 6", "", "8 channels of zeros in every group appended"},
+      {"conv1d_backward_weight 32x4x6 * 32x3x5 -> 2",
+       "every output is a sum over all images: the batch is part of the sum", "1 image of zeros appended"},
+      {"conv1d_backward_weight 32x4x6 * 32x6x5 g2 -> 2",
+       "every output is a sum over all images: the batch is part of the sum", "1 image of zeros appended"},
+      {"sum 4x25", "one output: there is no batch", "64 zeros appended"},
+      {"dot 2x32 * 2x32", "one output: there is no batch", "64 zeros appended"},
+      {"mean 100", "one output: there is no batch",
+       "a mean over more elements is divided by another number"}};
+  const Variant whole = leaves_out([](std::int64_t k) { return k; }), last = leaves_out(kLastTile);
+  for (const Expected& e : cases) {
+    const std::string text = std::string(e.text) + " a=normal(0,1) seed=4";
+    for (const Circumstance c : {Circumstance::batch_size, Circumstance::batch_position}) {
+      const InvarianceFinding f = only(whole, c, text);
+      EXPECT_EQ(f.skipped, e.no_batch) << text;
+      EXPECT_TRUE(f.report.same_bits) << text << ": " << f.report.sentence;
+    }
+    const InvarianceFinding f = only(whole, Circumstance::zero_padding, text);
+    EXPECT_EQ(f.skipped.empty() ? f.report.labels.back() : f.skipped, e.appended) << text;
+    EXPECT_TRUE(f.report.same_bits) << text << ": " << f.report.sentence;
+    if (f.skipped.empty() && lower(parse_case(text).problem).red[0].size > 16) {
+      EXPECT_GT(only(last, Circumstance::zero_padding, text).report.beyond_order, 0) << text;
+    }
+  }
+}
+
+// What a variant refuses is not tried, and it says so in its own words.
+TEST(InvarianceRuns, WhatTheVariantRefusesIsNotTried) {
+  Variant v = leaves_out([](std::int64_t k) { return k; });
+  v.unsupported = [](const Problem& p, DType, DType, Mode) {
+    return p.a[1] > 40 || p.a[0] < 3 ? "not on Tuesdays" : "";
+  };
+  InvarianceFinding f = only(v, Circumstance::zero_padding, "gemm 6x32 * 32x4");
+  EXPECT_EQ(f.report.runs, 2);
+  EXPECT_EQ(f.remark, "64 zeros appended: not on Tuesdays");
+  EXPECT_NE(only(v, Circumstance::zero_padding, "gemm 6x36 * 36x4").skipped.find("not on Tuesdays"),
+            std::string::npos);
+  EXPECT_EQ(only(v, Circumstance::batch_size, "gemm 4x32 * 32x4").skipped,
+            "the variant refuses smaller batches: not on Tuesdays");
 }
 
 // A kernel that reads NHWC wrongly is no rounding; one that cannot read it is not tried.

@@ -53,13 +53,19 @@ void check_same_environment(const Record& record, const std::string& name, const
 
 void set_invariance(json& row, const json& findings) {
   json identical;
+  std::string why;
   for (const json& finding : findings) {
     const std::string what = text_of(finding, "circumstance");
-    if (!finding.contains("same_bits") || (what != "batch_size" && what != "batch_position")) continue;
-    identical = finding["same_bits"] == true && identical != false;
+    if (what != "batch_size" && what != "batch_position") continue;
+    if (finding.contains("same_bits"))
+      identical = finding["same_bits"] == true && identical != false;
+    else if (why.empty())
+      why = text_of(finding, "skipped");
   }
   row["batch_identical"] = identical;
   row["invariance"] = findings;
+  row.erase("batch_not_applicable");  // of an earlier try
+  if (identical.is_null() && !why.empty()) row["batch_not_applicable"] = why;
 }
 
 }  // namespace ulpscope

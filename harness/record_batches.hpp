@@ -20,7 +20,7 @@ void check_same_environment(const Record& record, const std::string& name, const
 
 /// Sets `invariance` to the findings, a list of {circumstance, same_bits, ...} and {circumstance, skipped},
 /// and `batch_identical`: whether other batches and other places in them gave the same bits; null if none
-/// could be tried.
+/// could be tried, and then `batch_not_applicable` says why.
 void set_invariance(nlohmann::json& row, const nlohmann::json& findings);
 
 }  // namespace ulpscope

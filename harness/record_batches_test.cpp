@@ -68,6 +68,23 @@ TEST(RecordBatches, BitsThatFollowTheBatchAreNotCalledTheSame) {
   EXPECT_EQ(identical(json::array()), nullptr);
 }
 
+TEST(RecordBatches, WhyThereIsNoOtherBatchIsKeptOnlyWhereNoneWasTried) {
+  const json same{{"circumstance", "batch_position"}, {"same_bits", true}},
+      none{{"circumstance", "batch_size"}, {"skipped", "one row"}},
+      elsewhere{{"circumstance", "layout"}, {"skipped", "no layout"}};
+  json row = json::object();
+  set_invariance(row, json::array({elsewhere, none}));
+  EXPECT_EQ(row["batch_identical"], nullptr);
+  EXPECT_EQ(row["batch_not_applicable"], "one row");
+  set_invariance(row, json::array({none, same}));
+  EXPECT_EQ(row["batch_identical"], true);
+  EXPECT_FALSE(row.contains("batch_not_applicable"));
+  set_invariance(row, json::array({none}));
+  EXPECT_EQ(row["batch_not_applicable"], "one row");
+  set_invariance(row, json::array({elsewhere}));
+  EXPECT_FALSE(row.contains("batch_not_applicable")) << "nobody tried";
+}
+
 std::string output_of(const std::string& command) {
   std::string out;
   FILE* pipe = popen((command + " 2>&1; echo exit $?").c_str(), "r");
@@ -95,7 +112,8 @@ TEST(RecordBatches, ABudgetThatDemandsThemCanBeMet) {
   std::string said = output_of(gate);
   EXPECT_THAT(said, HasSubstr("ulpscope invariance --record RECORD"));
   EXPECT_THAT(said, HasSubstr("exit 1"));
-  EXPECT_THAT(output_of(invariance + "--record " + record), HasSubstr("batch_identical added: 1)\nexit 0"));
+  EXPECT_THAT(output_of(invariance + "--record " + record),
+              HasSubstr("batch_identical added: 1; with batch_not_applicable: 0)\nexit 0"));
   EXPECT_THAT(output_of(gate), HasSubstr("exit 0"));
   // Nothing else of the record changed.
   Record after = read_record(record);
@@ -112,6 +130,46 @@ TEST(RecordBatches, ABudgetThatDemandsThemCanBeMet) {
   EXPECT_THAT(output_of(invariance + "--record " + record), HasSubstr("holds no result that ran"));
   EXPECT_THAT(output_of(invariance), HasSubstr("--record RECORD"));
   std::filesystem::remove_all(folder);
+}
+
+// Cases without a batch say so once they were tried, and then fail no budget; before, they do.
+TEST(RecordBatches, ABudgetOverCasesWithoutABatchCanBeMet) {
+  const std::string folder = testing::TempDir() + "ulpscope_no_batch_" + std::to_string(getpid());
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder + "/b.toml") << "[[budget]]\ncase = \"*\"\nmax_abs = \"bound\"\nbits = [\"batch\"]\n"
+                                       "date = 2026-11-29\nreason = \"a test\"\nowner = \"harness\"\n";
+  const std::string program = ULPSCOPE_BINARY, record = folder + "/r.json",
+                    gate = program + " gate " + record + " --budgets " + folder + "/b.toml",
+                    invariance = program + " invariance --device cpu --threads 1 --record " + record;
+  EXPECT_THAT(
+      output_of(program + " run 'gemm 4x5x7 * 4x7x3 a=normal(0,1)' 'gemm 1x9 * 9x3 a=normal(0,1)'" +
+                " 'sum 50 a=normal(0,1)' --threads 1 --device cpu --variant host_naive --json " + record),
+      HasSubstr("exit 0"));
+  EXPECT_THAT(output_of(gate), HasSubstr("exit 1"));
+  EXPECT_THAT(output_of(invariance + " 'sum 50 a=normal(0,1)'"),
+              HasSubstr("batch_identical added: 0; with batch_not_applicable: 1)\nexit 0"));
+  EXPECT_THAT(output_of(gate), HasSubstr("exit 1")) << "of the other two nobody knows";
+  EXPECT_THAT(output_of(invariance),
+              HasSubstr("batch_identical added: 1; with batch_not_applicable: 2)\nexit 0"));
+  const std::string said = output_of(gate);
+  EXPECT_THAT(said, HasSubstr("not_applicable"));
+  EXPECT_THAT(said, HasSubstr("the batch is one row"));
+  EXPECT_THAT(said, HasSubstr("exit 0"));
+  std::filesystem::remove_all(folder);
+}
+
+TEST(RecordBatches, NothingThatCanRunIsNeitherAPassNorAnError) {
+  const std::string invariance = std::string(ULPSCOPE_BINARY) + " invariance --device cpu --threads 1 ";
+  const std::string file = testing::TempDir() + "ulpscope_nothing_runs_" + std::to_string(getpid()) + ".json";
+  const std::string said =
+      output_of(invariance + "'gemm 4x5 * 5x3 in=fp64' --variant host_naive --json " + file);
+  EXPECT_THAT(said, HasSubstr("NOT VERIFIED: no selected variant can run here (host_naive in fp32: host "
+                              "variants compute in fp32"));
+  EXPECT_THAT(said, HasSubstr("exit 3"));
+  EXPECT_EQ(json::parse(std::ifstream(file))["results"], json::array());
+  std::filesystem::remove(file);
+  EXPECT_THAT(output_of(invariance + "'gemm 4x5 * 5x3' --variant host_naiv"), HasSubstr("exit 2"));
+  EXPECT_THAT(output_of(invariance + "'gemm 4x5 * 5x3' --variant host_naive"), HasSubstr("exit 0"));
 }
 
 }  // namespace

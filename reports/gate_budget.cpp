@@ -88,11 +88,18 @@ void check_bits(const ResultView& r, const Budget& budget, std::vector<Finding>&
     fail(r.runs_identical
              ? fmt::format("two runs must give the same bits, but {} outputs differ", r.runs_differing)
              : "two runs must give the same bits, but the record does not hold two runs");
-  if (budget.bits_of_batch && r.batch_identical != true)
-    fail(r.batch_identical
-             ? "the bits must not depend on the batch, but they do"
-             : "the bits must not depend on the batch, but no other batch was tried: 'ulpscope invariance "
-               "--record RECORD' does, where the case has one");
+  if (budget.bits_of_batch && r.batch_identical == false)
+    fail("the bits must not depend on the batch, but they do");
+  if (budget.bits_of_batch && !r.batch_identical) {
+    if (r.batch_not_applicable.empty())
+      fail(
+          "the bits must not depend on the batch, but no other batch was tried: 'ulpscope invariance "
+          "--record RECORD' does, or adds why there is none");
+    else
+      findings.push_back(finding_at(r, Level::note, "not_applicable",
+                                    fmt::format("no other batch to give the same bits: {} ({})",
+                                                r.batch_not_applicable, allowed_by(budget))));
+  }
   if (budget.bits_of_plan) {
     if (r.declared_plan.empty())
       fail("the declared plan must give every bit, but none is declared");

@@ -168,6 +168,16 @@ TEST(Gate, RequiredBits) {
   EXPECT_EQ(gated({r}, "bits = [\"batch\"]").exit_code, 1);
   r.batch_identical = true;
   EXPECT_EQ(gated({r}, "bits = [\"batch\"]").exit_code, 0);
+  // Where a try found no other batch, a note says why; bits that were seen to differ count all the same.
+  r.batch_identical.reset();
+  r.batch_not_applicable = "the batch is one row";
+  const GateReport none = gated({r}, "bits = [\"batch\"]");
+  EXPECT_EQ(none.exit_code, 0);
+  EXPECT_EQ(whats(none, Level::note), std::vector<std::string>{"not_applicable"});
+  EXPECT_THAT(message(none, "not_applicable"), HasSubstr("the batch is one row"));
+  r.batch_identical = false;
+  EXPECT_EQ(gated({r}, "bits = [\"batch\"]").exit_code, 1);
+  r.batch_identical = true;
   EXPECT_EQ(gated({r}, "bits = [\"plan\"]").exit_code, 1);
   r.declared_plan = r.plan = "fp32 | fma";
   r.bit_identical = 1;

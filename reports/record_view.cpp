@@ -92,6 +92,7 @@ ResultView result_of(const Fields& f) {
   r.whole_output_replayed = f.truth("whole_output_replayed");
   r.runs_identical = f.truth("runs_identical");
   r.batch_identical = f.truth("batch_identical");
+  r.batch_not_applicable = f.text("batch_not_applicable");
   r.runs_differing = f.count_or_0("runs_differing");
   if (const auto error = f.object("error")) r.error = error_of(*error);
   r.bound = f.number("bound");

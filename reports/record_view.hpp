@@ -62,6 +62,7 @@ struct ResultView {
   std::int64_t replayed_outputs = 0;
   std::optional<bool> whole_output_replayed, runs_identical;
   std::optional<bool> batch_identical;  // the same bits in several batch sizes and positions
+  std::string batch_not_applicable;     // why no other batch could be tried
   std::int64_t runs_differing = 0;
   std::optional<ErrorView> error;
   std::optional<double> bound, expected_max;

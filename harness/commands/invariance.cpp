@@ -95,25 +95,30 @@ std::string row_of(const Line& l) {
                              r.order_bound, words);
 }
 
-/// Adds what was found to the results it is of; returns to how many.
-std::size_t add_to(Record& record, const std::vector<Case>& cases, const nlohmann::json& all) {
-  std::size_t results = 0;
+struct Added {
+  std::size_t identical = 0, not_applicable = 0;
+};
+
+/// Adds what was found to the results it is of; returns to how many, and what. A variant that failed found
+/// nothing.
+Added add_to(Record& record, const std::vector<Case>& cases, const nlohmann::json& all) {
+  Added added;
   for (const Case& test : cases) {
     std::map<std::pair<std::string, std::string>, nlohmann::json> findings;
     for (nlohmann::json finding : all) {
-      if (finding["case"] != test.name) continue;
+      if (finding["case"] != test.name || !finding.contains("circumstance")) continue;
       nlohmann::json& list = findings[{finding["variant"], finding["mode"]}];
-      if (list.is_null()) list = nlohmann::json::array();
       for (const char* key : {"case", "variant", "mode"}) finding.erase(key);
-      if (finding.contains("circumstance")) list.push_back(std::move(finding));
+      list.push_back(std::move(finding));
     }
     for (const auto& [of, list] : findings)
       if (nlohmann::json* row = result_that_ran(record, test, of.first, parse_mode(of.second))) {
         set_invariance(*row, list);
-        ++results;
+        added.identical += (*row)["batch_identical"].is_boolean();
+        added.not_applicable += row->contains("batch_not_applicable");
       }
   }
-  return results;
+  return added;
 }
 
 int run(Arguments& a) {
@@ -138,12 +143,18 @@ int run(Arguments& a) {
     check_same_environment(*record, a.record, here);
   }
   std::vector<Line> lines;
+  std::string why;  // a job did not run
   for (const Case& test : cases) {
     const Inputs inputs = make_inputs(test, a.options.threads);
     for (const Job& job : jobs_of(test, a.options, no_cuda)) {
-      if (!job.skip.empty() || !wanted(record ? &*record : nullptr, test, job)) continue;
+      if (!wanted(record ? &*record : nullptr, test, job)) continue;
       Executor* executor = job.variant->where == Where::cuda ? cuda.get() : host.get();
-      if (!executor) continue;
+      if (!job.skip.empty() || !executor) {
+        if (why.empty())
+          why = job.variant->name + " in " + to_string(job.mode) + ": " +
+                (job.skip.empty() ? "there is no device" : job.skip);
+        continue;
+      }
       const Line line{test.name, job.variant->name, job.mode, job.variant->deterministic, {}, ""};
       try {
         for (InvarianceFinding& f : try_circumstances(test, inputs, *job.variant, job.mode, *executor,
@@ -157,7 +168,7 @@ int run(Arguments& a) {
       }
     }
   }
-  if (lines.empty()) throw Error("invariance: no selected variant can run here");
+  if (lines.empty() && why.empty()) why = "'" + a.record + "' holds no result of what was selected";
   std::string text =
       "| case | variant | mode | varied | outputs | differing | spread | order can do | |\n"
       "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
@@ -169,15 +180,17 @@ int run(Arguments& a) {
     failed = failed || l.failed();
     error = error || !l.error.empty();
   }
+  if (lines.empty()) text = "NOT VERIFIED: no selected variant can run here (" + why + ")\n";
   std::fputs(text.c_str(), stdout);
   if (!a.json.empty())
     write_text(a.json, nlohmann::json{{"schema", "ulpscope.invariance/1"}, {"results", all}}.dump(2) + "\n");
-  if (record) {
-    const std::size_t results = add_to(*record, cases, all);
+  if (record && !lines.empty()) {
+    const Added added = add_to(*record, cases, all);
     write_record(a.record, *record);
-    std::printf("record: %s (results with batch_identical added: %zu)\n", a.record.c_str(), results);
+    std::printf("record: %s (results with batch_identical added: %zu; with batch_not_applicable: %zu)\n",
+                a.record.c_str(), added.identical, added.not_applicable);
   }
-  return error ? 2 : failed ? 1 : 0;
+  return error ? 2 : failed ? 1 : lines.empty() ? 3 : 0;
 }
 
 const RegisterCommand registered{
@@ -190,7 +203,7 @@ const RegisterCommand registered{
       command->add_option(
           "--record", a->record,
           "Try this record's results again, where it was made, and add batch_identical to them, which "
-          "budgets may demand");
+          "budgets may demand, or why it is not applicable");
       command->add_option("--variant", a->options.variants, "Only variants of these names (globs)");
       command->add_option("--mode", a->modes, "Only these modes: fp32, tf32, strict, bf16, fp16");
       command->add_option("--device", a->device, "auto, cpu or cuda (default auto)");
