@@ -1,8 +1,11 @@
 #include "reports/gate.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <string_view>
+#include <tuple>
 
 #include "reports/gate_checks.hpp"
 
@@ -44,6 +47,45 @@ std::vector<int> decide(const RecordView& record, const std::vector<Budget>& bud
   return deciding;
 }
 
+/// Why no limit is fitted to a result: its verdict fails, its figures contradict its words, or bits it was
+/// asked for are wrong. Limits that it exceeds, and what was asked for and not tried, are no reason. "" if
+/// there is none.
+std::string why_left_out(const ResultView& r, const Budget* budget, const std::vector<Finding>& own) {
+  const bool wrong_bits = budget && ((budget->bits_of_batch && r.batch_identical == false) ||
+                                     (budget->bits_of_plan && r.bit_identical.value_or(1) < 1));
+  std::string wrong;
+  for (const Finding& f : own)
+    if (f.level == Level::failure) {
+      if (f.what == "verdict" || f.what == "error") return f.message;
+      if (f.what == "contradiction" || (f.what == "bits" && wrong_bits))
+        wrong += (wrong.empty() ? "" : "; ") + f.what + ": " + f.message;
+    }
+  if (!wrong.empty()) return wrong;
+  // A budget may allow a failing verdict; its figures are still no measure of others.
+  return fails(r) ? fmt::format("{}: {}", to_string(r.verdict), r.reason) : "";
+}
+
+/// What a result with a failing verdict fails besides goes under that: one cause, one finding.
+void fold_into_verdicts(std::vector<Finding>& findings) {
+  using Key = std::tuple<std::string, std::string, std::string>;
+  const auto key = [](const Finding& f) { return Key{f.test, f.variant, f.mode}; };
+  std::map<Key, std::size_t> verdicts;
+  for (std::size_t i = 0; i < findings.size(); ++i)
+    if (findings[i].what == "verdict" || findings[i].what == "error") verdicts.emplace(key(findings[i]), i);
+  std::vector<Finding> kept;
+  std::map<Key, std::size_t> kept_at;
+  for (std::size_t i = 0; i < findings.size(); ++i)
+    if (const auto at = verdicts.find(key(findings[i])); at != verdicts.end() && at->second == i) {
+      kept_at[at->first] = kept.size();
+      kept.push_back(std::move(findings[i]));
+    } else if (at != verdicts.end() && findings[i].level == Level::failure) {
+      kept[kept_at.at(at->first)].details.push_back({findings[i].what, findings[i].message});
+    } else {
+      kept.push_back(std::move(findings[i]));
+    }
+  findings = std::move(kept);
+}
+
 }  // namespace
 
 GateReport gate(const RecordView& record, const std::vector<Budget>& budgets, const RecordView* baseline) {
@@ -61,13 +103,15 @@ GateReport gate(const RecordView& record, const std::vector<Budget>& budgets, co
   for (const ResultView& r : record.results) by_case[r.test][{r.variant, r.mode}] = &r;
   for (std::size_t i = 0; i < record.results.size(); ++i) {
     const ResultView& r = record.results[i];
-    check_verdict(r, budget_of[i], findings);
-    if (!was_judged(r)) continue;
-    if (budget_of[i])
-      check_budget(r, *budget_of[i], by_case[r.test], report.uses[static_cast<std::size_t>(deciding[i])],
-                   findings);
-    else if (!budgets.empty())
-      findings.push_back(finding_at(r, Level::warning, "no_budget", "no budget is set for this result"));
+    std::vector<Finding> own;
+    check_verdict(r, budget_of[i], own);
+    if (was_judged(r) && budget_of[i]) check_budget(r, *budget_of[i], by_case[r.test], own);
+    const std::string& left_out = report.left_out.emplace_back(why_left_out(r, budget_of[i], own));
+    if (was_judged(r) && budget_of[i] && left_out.empty())
+      count_needs(r, *budget_of[i], report.uses[static_cast<std::size_t>(deciding[i])]);
+    if (was_judged(r) && !budget_of[i] && !budgets.empty())
+      own.push_back(finding_at(r, Level::warning, "no_budget", "no budget is set for this result"));
+    findings.insert(findings.end(), own.begin(), own.end());
   }
   check_use(record, budgets, deciding, report.uses, findings);
   if (baseline) {
@@ -76,6 +120,7 @@ GateReport gate(const RecordView& record, const std::vector<Budget>& budgets, co
     report.changes = difference(*baseline, record);
     check_baseline(record, budget_of, *baseline, report.changes, findings);
   }
+  fold_into_verdicts(findings);
   std::stable_sort(findings.begin(), findings.end(),
                    [](const Finding& x, const Finding& y) { return x.level < y.level; });
   bool passed = false;  // a result that passes, or one whose verdict its budget allows

@@ -24,6 +24,11 @@ struct Finding {
   std::string file;                 // the variant's source, or the file of budgets
   int line = 1;
   std::string message;  // one line
+  struct Detail {
+    std::string what, message;
+  };
+  /// Of a result whose verdict fails: what else it fails, all of one cause.
+  std::vector<Detail> details{};
 };
 const char* to_string(Finding::Level level);
 
@@ -31,8 +36,9 @@ const char* to_string(Finding::Level level);
 struct BudgetUse {
   std::int64_t matched = 0, decided = 0;  // results; a later rule may decide what this one matches
   struct Need {
-    double limit = 0, worst = 0;  // of a typed limit: the largest figure among the results it decided
+    double limit = 0, worst = 0;  // of a typed limit: the largest figure among the results that count
     std::int64_t results = 0;
+    std::string of;  // the result with that figure
   };
   std::vector<Need> needs;  // per limit of the budget
 };
@@ -40,6 +46,8 @@ struct BudgetUse {
 struct GateReport {
   std::vector<Finding> findings;  // by level, then in the record's order
   std::vector<BudgetUse> uses;    // per budget
+  /// Per result why no limit is fitted to it: it is broken, not just beyond a limit. "" where it counts.
+  std::vector<std::string> left_out;
   VerdictTally tally;
   std::int64_t failures = 0, unverified = 0, warnings = 0;
   /// 2 if a result is an error; else 1 if anything fails; else 3 if nothing passed, or something that the
@@ -52,6 +60,11 @@ struct GateReport {
 
 /// `baseline` may be null. Names of files for the report are those of the views and budgets.
 GateReport gate(const RecordView& record, const std::vector<Budget>& budgets, const RecordView* baseline);
+
+/// The findings as people read them: results without a budget, and those skipped for one reason, in one each.
+std::vector<Finding> summarised(const std::vector<Finding>& findings);
+/// The message and what else the result fails.
+std::string with_details(const Finding& finding, const std::string& between);
 
 /// For people: the verdict first. At most `most` findings of a kind.
 std::string render_gate(const GateReport& report, std::size_t most = 20);
@@ -66,8 +79,9 @@ std::string github_summary(const GateReport& report, std::size_t most_bytes = 10
 std::string gitlab_code_quality(const GateReport& report);
 
 /// New budgets for review: failing limits raised to what was measured, limits with more than a factor of two
-/// to spare lowered, budgets added for results without one. Each change leaves `reason` and `owner` empty, so
-/// the file is not accepted before somebody answers for it.
+/// to spare lowered, budgets added for results without one. Broken results do not count;
+/// comments name them. Each change leaves `reason` and `owner` empty, so the file is not accepted
+/// before somebody answers for it.
 std::string propose_budgets(const RecordView& record, const std::vector<Budget>& budgets,
                             const GateReport& report, const std::string& today);
 

@@ -66,13 +66,13 @@ std::string github_annotations(const GateReport& report) {
   constexpr int kShown = 10;  // GitHub shows that many of each kind in a step
   std::string out;
   int errors = 0, warnings = 0;
-  for (const Finding& f : report.findings) {
+  for (const Finding& f : summarised(report.findings)) {
     if (!shown_to_reviewers(f)) continue;
     const bool warning = f.level == Level::warning;
     if ((warning ? warnings : errors)++ >= kShown) continue;
     out += warning ? "::warning " : "::error ";
     if (!f.file.empty()) out += fmt::format("file={},line={},", escaped(f.file, true), f.line);
-    out += fmt::format("title={}::{}\n", escaped(title_of(f), true), escaped(f.message, false));
+    out += fmt::format("title={}::{}\n", escaped(title_of(f), true), escaped(with_details(f, "\n"), false));
   }
   if (errors > kShown || warnings > kShown)
     out += fmt::format(
@@ -90,11 +90,12 @@ std::string github_summary(const GateReport& report, std::size_t most_bytes) {
                      report.failures, report.unverified, report.warnings);
   if (report.findings.empty()) return out;
   out += "| | what | case | variant | mode | |\n| --- | --- | --- | --- | --- | --- |\n";
-  std::size_t left = report.findings.size();
-  for (const Finding& f : report.findings) {
+  const std::vector<Finding> findings = summarised(report.findings);
+  std::size_t left = findings.size();
+  for (const Finding& f : findings) {
     const std::string line =
         fmt::format("| {} | {} | {} | {} | {} | {} |\n", to_string(f.level), cell(f.what), cell(f.test),
-                    cell(f.variant), cell(f.mode), cell(f.message));
+                    cell(f.variant), cell(f.mode), cell(with_details(f, "; ")));
     if (out.size() + line.size() + 100 > most_bytes) break;
     out += line;
     --left;
@@ -110,7 +111,7 @@ std::string gitlab_code_quality(const GateReport& report) {
     // The fingerprint stays while the finding does, so figures are no part of it.
     const std::string identity = f.what + "\n" + f.test + "\n" + f.variant + "\n" + f.mode + "\n" + f.file;
     list.push_back(
-        {{"description", title_of(f) + ": " + f.message},
+        {{"description", title_of(f) + ": " + with_details(f, "; ")},
          {"check_name", "ulpscope." + f.what},
          {"fingerprint", hash_bytes(identity.data(), identity.size(), 1)},
          {"severity", f.level == Level::failure      ? "critical"

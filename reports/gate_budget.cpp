@@ -38,7 +38,7 @@ ResolvedLimit of_result(const Limit& limit, const CaseResults& same_case) {
 }
 
 void check_limit(const Limit& limit, const ResultView& r, const Budget& budget, const CaseResults& same_case,
-                 BudgetUse::Need& need, std::vector<Finding>& findings) {
+                 std::vector<Finding>& findings) {
   const ResolvedLimit resolved = resolve(limit, r, same_case);
   if (!resolved.problem.empty()) {
     findings.push_back(finding_at(r, Level::failure, "unresolved_limit",
@@ -47,11 +47,6 @@ void check_limit(const Limit& limit, const ResultView& r, const Budget& budget, 
     return;
   }
   const double value = *resolved.value, most = *resolved.limit;
-  if (limit.base == Limit::Base::number) {
-    need.limit = most;
-    need.worst = std::max(need.worst, value);
-    ++need.results;
-  }
   if (value <= most) return;  // NaN fails
   const bool typed = limit.base == Limit::Base::number;
   findings.push_back(
@@ -80,6 +75,17 @@ void check_violations(const ResultView& r, const Budget& budget, std::vector<Fin
   }
 }
 
+/// What a replay of the plan gave, as counts: the record holds a share.
+std::string replayed(const ResultView& r) {
+  if (!r.bit_identical || r.replayed_outputs <= 0) return "it was not replayed";
+  const std::int64_t equal = std::llround(*r.bit_identical * static_cast<double>(r.replayed_outputs));
+  const std::string of =
+      r.replayed_outputs == r.judged_outputs
+          ? "replayed"
+          : fmt::format("replayed on {} of {} outputs", r.replayed_outputs, r.judged_outputs);
+  return fmt::format("{}, it gave {} of {}", of, equal, r.replayed_outputs);
+}
+
 void check_bits(const ResultView& r, const Budget& budget, std::vector<Finding>& findings) {
   const auto fail = [&](const std::string& message) {
     findings.push_back(finding_at(r, Level::failure, "bits", message + " (" + allowed_by(budget) + ")"));
@@ -104,11 +110,8 @@ void check_bits(const ResultView& r, const Budget& budget, std::vector<Finding>&
     if (r.declared_plan.empty())
       fail("the declared plan must give every bit, but none is declared");
     else if (r.bit_identical != 1.0 || r.replayed_outputs != r.judged_outputs || r.plan.empty())
-      fail(fmt::format(
-          "the declared plan '{}' must give every judged bit: it was replayed on {} of {} outputs "
-          "and gave {}",
-          r.declared_plan, r.replayed_outputs, r.judged_outputs,
-          r.bit_identical ? fmt::format("{:.6g} of them", *r.bit_identical) : "nothing"));
+      fail(
+          fmt::format("the declared plan '{}' must give every judged bit: {}", r.declared_plan, replayed(r)));
   }
   if (budget.deterministic) {
     bool declared = r.verdict == Verdict::nondeterministic;
@@ -209,11 +212,23 @@ void check_verdict(const ResultView& r, const Budget* budget, std::vector<Findin
                    fmt::format("the record calls it {}, but {}", to_string(r.verdict), against)));
 }
 
-void check_budget(const ResultView& r, const Budget& budget, const CaseResults& same_case, BudgetUse& use,
-                  std::vector<Finding>& findings) {
+void count_needs(const ResultView& r, const Budget& budget, BudgetUse& use) {
   use.needs.resize(budget.limits.size());
-  for (std::size_t i = 0; i < budget.limits.size(); ++i)
-    check_limit(budget.limits[i], r, budget, same_case, use.needs[i], findings);
+  for (std::size_t i = 0; i < budget.limits.size(); ++i) {
+    const Limit& limit = budget.limits[i];
+    const auto figure = figure_of(limit.figure, r);
+    if (limit.base != Limit::Base::number || !figure || std::isnan(*figure)) continue;
+    BudgetUse::Need& need = use.needs[i];
+    need.limit = limit.factor;
+    if (need.results++ > 0 && !(*figure > need.worst)) continue;
+    need.worst = *figure;
+    need.of = r.key();
+  }
+}
+
+void check_budget(const ResultView& r, const Budget& budget, const CaseResults& same_case,
+                  std::vector<Finding>& findings) {
+  for (const Limit& limit : budget.limits) check_limit(limit, r, budget, same_case, findings);
   if (budget.violations) check_violations(r, budget, findings);
   check_bits(r, budget, findings);
 }

@@ -28,8 +28,11 @@ Finding finding_at(const ResultView& r, Finding::Level level, std::string what, 
 void check_verdict(const ResultView& r, const Budget* budget, std::vector<Finding>& findings);
 
 /// Limits, violations, bits and determinism that the budget asks for, of a result that was judged.
-void check_budget(const ResultView& r, const Budget& budget, const CaseResults& same_case, BudgetUse& use,
+void check_budget(const ResultView& r, const Budget& budget, const CaseResults& same_case,
                   std::vector<Finding>& findings);
+
+/// Counts what typed limits need for a result; only for those that are not broken (GateReport::left_out).
+void count_needs(const ResultView& r, const Budget& budget, BudgetUse& use);
 
 /// The record against the baseline. `deciding` gives each result's budget or null.
 void check_baseline(const RecordView& record, const std::vector<const Budget*>& deciding,

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -14,6 +15,7 @@ namespace {
 
 using Level = Finding::Level;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 ResultView row(const std::string& variant, const std::string& mode, double scaled,
                Verdict verdict = Verdict::bounded) {
@@ -183,6 +185,14 @@ TEST(Gate, RequiredBits) {
   r.bit_identical = 1;
   r.replayed_outputs = 15;
   EXPECT_EQ(gated({r}, "bits = [\"plan\"]").exit_code, 1);
+  EXPECT_THAT(message(gated({r}, "bits = [\"plan\"]"), "bits"),
+              HasSubstr("bit: replayed on 15 of 16 outputs, it gave 15 of 15"));
+  r.replayed_outputs = 16;
+  r.bit_identical = 0.9375;  // a share in the record, a count to people
+  EXPECT_THAT(message(gated({r}, "bits = [\"plan\"]"), "bits"), HasSubstr("bit: replayed, it gave 15 of 16"));
+  r.bit_identical.reset();
+  EXPECT_THAT(message(gated({r}, "bits = [\"plan\"]"), "bits"), HasSubstr("bit: it was not replayed"));
+  r.bit_identical = 1;
   r.replayed_outputs = 16;
   EXPECT_EQ(gated({r}, "bits = [\"plan\"]").exit_code, 0);
   EXPECT_EQ(gated({r}, "deterministic = true").exit_code, 0);
@@ -303,6 +313,55 @@ TEST(GateBaseline, OtherInputsCompareNothing) {
   EXPECT_EQ(message(report, "better"), "");
 }
 
+// A wrong result fails its limits and its bits as well: one cause, one finding.
+TEST(Gate, AFailingVerdictTakesWhatFollowsFromItAlong) {
+  ResultView r = row("v", "fp32", 5.8e5, Verdict::structural);
+  r.declared_plan = r.plan = "fp32 | fma";
+  r.bit_identical = 0.9375;
+  r.replayed_outputs = 16;
+  ResultView other = row("w", "fp32", 5);  // fails by limits only: each is a finding
+  other.error->max_abs = 1;
+  const RecordView baseline = record_of({row("v", "fp32", 1), other});
+  const auto rules =
+      budgets("case = \"*\"\nmax_scaled = 4\nmax_abs = 0.1\nbits = [\"plan\", \"baseline\"]\n");
+  r.output_hash = "other";
+  const GateReport report = gate(record_of({r, other}), rules, &baseline);
+  EXPECT_EQ(report.exit_code, 1);
+  ASSERT_EQ(whats(report, Level::failure),
+            (std::vector<std::string>{"verdict", "over_budget", "over_budget", "bits"}));
+  EXPECT_EQ(report.failures, 4);
+  const Finding& f = report.findings.front();
+  std::vector<std::string> also;
+  for (const Finding::Detail& d : f.details) also.push_back(d.what);
+  EXPECT_EQ(also, (std::vector<std::string>{"over_budget", "over_budget", "bits", "bits"}));
+  EXPECT_THAT(render_gate(report),
+              HasSubstr("failure    verdict: t/gemm v fp32: structural: because (b.toml:1, "
+                        "who)\n           also over_budget: max_scaled is 5.8e+05, the"));
+  const nlohmann::json json = to_json(report)["findings"][0];
+  EXPECT_EQ(json["details"].size(), 4u);
+  EXPECT_EQ(json["details"][0]["what"], "over_budget");
+  EXPECT_THAT(json["details"][2]["message"].get<std::string>(), HasSubstr("it gave 15 of 16"));
+  EXPECT_THAT(github_annotations(report), HasSubstr("who)%0Aalso over_budget: max_scaled is 5.8e+05"));
+  EXPECT_THAT(github_summary(report), HasSubstr("; also over\\_budget: max\\_scaled is 5.8e+05"));
+  EXPECT_THAT(gitlab_code_quality(report), HasSubstr("; also bits: the declared plan"));
+}
+
+TEST(Gate, ResultsWithoutABudgetOrARunAreOneLine) {
+  std::vector<ResultView> rows{row("v", "fp32", 1)};
+  for (const char* variant : {"a", "b", "c"}) rows.push_back(row(variant, "fp32", 1));
+  for (const char* variant : {"d", "e"}) rows.push_back(row(variant, "fp32", 1, Verdict::skipped));
+  const GateReport report = gate(record_of(rows), budgets("case = \"*\"\nvariant = \"v\""), nullptr);
+  EXPECT_EQ(report.warnings, 3);
+  EXPECT_EQ(to_json(report)["findings"].size(), 5u);  // programs get each
+  const std::string text = render_gate(report);
+  EXPECT_THAT(text, HasSubstr("warning    no_budget: 3 results, the first t/gemm a fp32: no budget is set"));
+  EXPECT_THAT(text, HasSubstr("note       skipped: 2 results, the first t/gemm d fp32: skipped: because\n"));
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
+  EXPECT_EQ(
+      github_annotations(report),
+      "::warning title=no_budget::3 results, the first t/gemm a fp32: no budget is set for this result\n");
+}
+
 TEST(GatePropose, ChangesNeedSomebodyToAnswerForThem) {
   const auto old = budgets("case = \"*\"\nvariant = \"v\"\nmax_scaled = 1");
   const RecordView record = record_of({row("v", "fp32", 3.3), row("w", "fp32", 1)});
@@ -323,6 +382,79 @@ TEST(GatePropose, ChangesNeedSomebodyToAnswerForThem) {
   const auto fits = budgets("case = \"*\"\nmax_scaled = 4");
   EXPECT_NO_THROW(
       parse_budgets(propose_budgets(record, fits, gate(record, fits, nullptr), "2026-12-01"), "p"));
+}
+
+// What is broken is no measure: neither of a limit that is there nor of a new one.
+TEST(GatePropose, NothingIsFittedToWhatIsBroken) {
+  const auto old = budgets("case = \"*\"\nvariant = \"v*\"\nmax_scaled = 4");
+  const auto proposed = [&](const std::vector<ResultView>& rows) {
+    const RecordView record = record_of(rows);
+    return propose_budgets(record, old, gate(record, old, nullptr), "2026-12-01");
+  };
+  const auto named = [](const char* test, ResultView r) {
+    r.test = test;
+    return r;
+  };
+  for (const Verdict bad : {Verdict::violated, Verdict::structural, Verdict::nondeterministic,
+                            Verdict::unexplained, Verdict::error}) {
+    SCOPED_TRACE(to_string(bad));
+    const std::string none = proposed({row("v", "fp32", 5.8e5, bad)});
+    EXPECT_THAT(none, HasSubstr("max_scaled = 4\n"));
+    EXPECT_THAT(none, Not(HasSubstr("RAISED")));
+    EXPECT_THAT(none, HasSubstr("reason = \"why\""));  // unchanged, so still answered for
+    EXPECT_THAT(none,
+                HasSubstr(std::string("# left out: t/gemm / v / fp32: ") + to_string(bad) + ": because"));
+    const std::string some = proposed({row("v", "fp32", 5.8e5, bad), named("t/good", row("v", "fp32", 8))});
+    EXPECT_THAT(some,
+                HasSubstr("RAISED from 4: the largest of 1 result is 8 (t/good / v / fp32)\n# left out: "
+                          "t/gemm / v / fp32"));
+    EXPECT_THAT(some, HasSubstr("max_scaled = 10\n"));
+    const std::string without = proposed({named("u\nu", row("w", "fp32", 5.8e5, bad)), row("v", "fp32", 4)});
+    EXPECT_THAT(without, Not(HasSubstr("NEW")));
+    EXPECT_THAT(without, HasSubstr("none is proposed for what fails:\n# left out: u u / w / fp32: "));
+    EXPECT_NO_THROW(parse_budgets(without, "p.toml"));
+  }
+  ResultView excused = row("v", "fp32", 8, Verdict::nondeterministic);
+  excused.excused = true;
+  EXPECT_THAT(proposed({excused}), HasSubstr("max_scaled = 10\n"));
+  // Words against figures, and bits that the budget asks for: broken as well.
+  ResultView contradicted = row("v", "fp32", 100);
+  EXPECT_THAT(proposed({contradicted}), HasSubstr("left out: t/gemm / v / fp32: contradiction: "));
+  const auto asked = [](ResultView r, const std::string& bits) {
+    const auto rules = budgets("case = \"*\"\nmax_scaled = 4\nbits = [\"" + bits + "\"]");
+    const RecordView record = record_of({std::move(r)});
+    return propose_budgets(record, rules, gate(record, rules, nullptr), "2026-12-01");
+  };
+  ResultView bits = row("v", "fp32", 8);
+  EXPECT_THAT(asked(bits, "batch"), HasSubstr("max_scaled = 10\n"));  // not tried is not wrong
+  EXPECT_THAT(asked(bits, "plan"), HasSubstr("max_scaled = 10\n"));
+  bits.batch_identical = false;
+  EXPECT_THAT(asked(bits, "batch"), HasSubstr("left out: t/gemm / v / fp32: bits: the bits must not depend"));
+  bits.bit_identical = 0.5;
+  EXPECT_THAT(asked(bits, "plan"),
+              HasSubstr("left out: t/gemm / v / fp32: bits: the declared plan must give"));
+  // A verdict that a budget allows is allowed by itself: its figures are no measure of what comes next.
+  const auto allowed = budgets("case = \"*\"\nmax_scaled = 4\nverdicts = [\"violated\"]");
+  const RecordView violated = record_of({row("v", "fp32", 5.8e5, Verdict::violated)});
+  EXPECT_THAT(propose_budgets(violated, allowed, gate(violated, allowed, nullptr), "2026-12-01"),
+              HasSubstr("max_scaled = 4\n"));
+  // Twelve are ten names and a number.
+  std::vector<ResultView> many;
+  for (int i = 0; i < 12; ++i)
+    many.push_back(named(("t/" + std::to_string(i)).c_str(), row("v", "fp32", 9, Verdict::violated)));
+  EXPECT_THAT(proposed(many), HasSubstr("left out: t/9 / v / fp32"));
+  EXPECT_THAT(proposed(many), Not(HasSubstr("t/10")));
+  EXPECT_THAT(proposed(many), HasSubstr("left out: 2 more"));
+}
+
+TEST(GatePropose, AFigureThatNoNumberCoversIsSaid) {
+  const auto old = budgets("case = \"*\"\nmax_scaled = 4");
+  ResultView r = row("v", "fp32", 4);
+  r.error->max_scaled = std::numeric_limits<double>::infinity();
+  const RecordView record = record_of({r});
+  const std::string text = propose_budgets(record, old, gate(record, old, nullptr), "2026-12-01");
+  EXPECT_THAT(text, HasSubstr("# no max_scaled fits: t/gemm / v / fp32 has inf"));
+  EXPECT_THAT(text, HasSubstr("reason = \"why\""));
 }
 
 TEST(GatePropose, ABaselineKeepsWhatTheRecordCouldNotShow) {

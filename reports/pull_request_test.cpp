@@ -146,7 +146,9 @@ TEST_F(PullRequest, ALostTailFailsAndIsNamed) {
   const Ran r = gate_with_budgets();
   EXPECT_EQ(r.code, 1) << r.output;
   EXPECT_THAT(r.output,
-              HasSubstr("pr/gemm mm_new fp32: structural: the last 4 of 52 terms along k are missing"));
+              HasSubstr("pr/gemm mm_new fp32: structural: the last 4 of 52 terms along k are missing = "
+                        "52 mod 8 and 16 (all outputs)"));
+  EXPECT_THAT(r.output, HasSubstr("gate: FAILED (1 failure, "));
 }
 
 TEST_F(PullRequest, LessAccurateButBoundedIsForTheBudget) {

@@ -19,7 +19,10 @@ using testing::Question;
 
 // Ones times ones at an unaligned K: a split-K returned K - (K mod block).
 TEST(Field, LostTailOfASplitIsNamed) {
-  for (const std::int64_t k : {100, 135, 1000}) {
+  using Fits = std::pair<std::int64_t, std::string>;
+  for (const auto& [k, tiles] :
+       {Fits{100, "100 mod 8, 16 and 32"}, Fits{135, "135 mod 8, 16, 32, 64 and 128"},
+        Fits{1000, "1000 mod 16 and 32"}}) {
     Question q("gemm 8x" + std::to_string(k) + " * " + std::to_string(k) + "x8 a=ones b=ones");
     const std::int64_t lost = k % 32;
     Tensor y = make_tensor(DType::f32, {8, 8});
@@ -31,6 +34,8 @@ TEST(Field, LostTailOfASplitIsNamed) {
     EXPECT_NE(e.candidate.mistake->what.find("the last " + std::to_string(lost) + " of " + std::to_string(k)),
               std::string::npos)
         << e.candidate.mistake->what;
+    EXPECT_TRUE(e.candidate.mistake->what.ends_with(" are missing = " + tiles))
+        << "every tile that fits: " << e.candidate.mistake->what;
     EXPECT_EQ(e.rungs[2].status, RungStatus::confirmed) << "integers: no rounding can do that";
     std::fill_n(y.as<float>(), 64, static_cast<float>(k));
     EXPECT_EQ(q.why(y).candidate.verdict, Verdict::identical);

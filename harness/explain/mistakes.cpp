@@ -308,12 +308,7 @@ class Finder {
       return m;
     };
     for (std::int64_t r = 1; r < size; ++r) {
-      std::string residue;
-      for (const std::int64_t tile : {4, 8, 16, 32, 64, 128})
-        if (size % tile == r) {
-          residue = fmt::format(" = {} mod {}", size, tile);
-          break;
-        }
+      const std::string tiles = tiles_that_leave(size, r), residue = tiles.empty() ? "" : " = " + tiles;
       if (auto m = try_places(
               [&](std::int64_t p) { return p >= size - r; }, -1, "lost_tail",
               fmt::format("the last {} of {} terms along {} are missing{}", r, size, name, residue)))

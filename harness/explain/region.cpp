@@ -60,6 +60,16 @@ std::vector<std::int64_t> coordinates_of(const Shape& shape, std::int64_t index)
   return at;
 }
 
+std::string tiles_that_leave(std::int64_t size, std::int64_t rest) {
+  std::string all, last;
+  for (const std::int64_t tile : {4, 8, 16, 32, 64, 128, 256})
+    if (size % tile == rest) {
+      if (!last.empty()) all += (all.empty() ? "" : ", ") + last;
+      last = std::to_string(tile);
+    }
+  return last.empty() ? "" : fmt::format("{} mod {}{}", size, all.empty() ? "" : all + " and ", last);
+}
+
 Region region_of(const Contraction& c, const std::vector<std::uint8_t>& member) {
   Region r;
   r.of = static_cast<std::int64_t>(member.size());
@@ -106,12 +116,8 @@ Region region_of(const Contraction& c, const std::vector<std::uint8_t>& member) 
                           r.to == a.size ? fmt::format(" (the last {})", hits)
                           : r.from == 0  ? fmt::format(" (the first {})", hits)
                                          : "");
-      if (r.to == a.size)
-        for (const std::int64_t tile : {256, 128, 64, 32, 16, 8, 4})
-          if (a.size % tile == hits) {
-            where += fmt::format(", which is {} mod {}: a partial tile", a.size, tile);
-            break;
-          }
+      if (const std::string tiles = tiles_that_leave(a.size, hits); r.to == a.size && !tiles.empty())
+        where += fmt::format(", which is {}: a partial tile", tiles);
     } else {
       std::vector<std::int64_t> residues;
       for (std::int64_t m = 2; m <= 256 && r.modulo == 0; ++m)

@@ -22,6 +22,10 @@ struct Region {
 
 Region region_of(const Contraction& c, const std::vector<std::uint8_t>& member);
 
+/// "65 mod 4, 8, 16, 32 and 64": the usual tile sizes that leave `rest` of `size` over, all of them, because
+/// which one the kernel has cannot be told; "" if none does.
+std::string tiles_that_leave(std::int64_t size, std::int64_t rest);
+
 /// Coordinates in out_shape.
 std::vector<std::int64_t> coordinates_of(const Shape& shape, std::int64_t index);
 

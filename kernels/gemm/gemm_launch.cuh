@@ -5,7 +5,8 @@
 
 namespace ulpscope {
 
-/// Calls kernel(map, args for the map) and adds the bias, if there is one.
+/// Calls kernel(map, args for the map: `a` is B, `b` is A, no bias) and adds the bias, if there is one, by a
+/// kernel of its own. `chunk`: terms that a step of the kernel takes at once, 1 but for tensor cores.
 template <class Kernel>
 LaunchNotes launch_gemm(const LaunchArgs& args, int chunk, Kernel&& kernel) {
   LaunchNotes notes = kernel(gemm_map(*args.contraction, chunk), gemm_args(args));

@@ -1,8 +1,9 @@
 #pragma once
 // Index map of gemm and linear for the tile kernels (support/tile_gemm.cuh, support/mma_gemm.cuh), which
 // speak of images, groups, rows and positions: a batch is a group, rows are rows of the output, positions its
-// columns; "weight" is the left factor A, "input" the right factor B. Strides are the contraction's, so
-// transposed and shared operands cost nothing.
+// columns. Kernels get the operands swapped: "weight", the pointer `w` or LaunchArgs::b, is the left factor
+// A; "input", `x` or LaunchArgs::a, the right factor B. Strides are the contraction's, so transposed and
+// shared operands cost nothing.
 #include <string>
 
 #include "kernels/support/registry.hpp"
@@ -14,8 +15,8 @@ struct GemmMap {
   TapOrder order;  // channels: the terms k
   std::int64_t images = 1, positions = 1;
   int groups = 1, rows = 1;
-  std::int64_t a_batch = 0, a_row = 0, a_k = 0;     // strides of A, in elements
-  std::int64_t b_batch = 0, b_column = 0, b_k = 0;  // strides of B
+  std::int64_t a_batch = 0, a_row = 0, a_k = 0;     // strides of A (`w`), in elements
+  std::int64_t b_batch = 0, b_column = 0, b_k = 0;  // strides of B (`x`)
   int first_k = 0;                                  // a slice of the terms: [first_k, first_k + channels)
   bool padded = false;                              // no output lacks a term
 
@@ -25,6 +26,7 @@ struct GemmMap {
   ULPSCOPE_HD Column column(std::int64_t, int group, std::int64_t position) const {
     return {group * b_batch + position * b_column};
   }
+  /// Indices of `x`, that is of B, and of `w`, that is of A; -1 where there is no term or row.
   ULPSCOPE_HD std::int64_t input(const Column& at, const Tap& t) const {
     return t.c < order.channels ? at.base + (first_k + static_cast<std::int64_t>(t.c)) * b_k : -1;
   }
