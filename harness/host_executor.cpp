@@ -1,5 +1,6 @@
 // Host variants behind the executor's interface: the same guards, poison and two compared launches as on a
 // device, and copies that copy nothing where the strip lies in one piece.
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <map>

@@ -1,5 +1,6 @@
 // Launches on constants: what they say of right variants, and of ones that add wrongly.
 #include "harness/run_probe.hpp"
+#include <algorithm>
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,7 @@
 // ulpscope bound: what error to expect of a case before running it, and what a tolerance lets through.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>

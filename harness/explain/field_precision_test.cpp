@@ -2,6 +2,7 @@
 // accumulator, a tolerance nobody can meet.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "harness/explain/question.hpp"

@@ -2,6 +2,7 @@
 // weights, tolerances that see nothing.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>

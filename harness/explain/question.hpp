@@ -1,5 +1,6 @@
 #pragma once
 // Test support: a question to explain() from a case's text, and results made by replaying plans.
+#include <algorithm>
 #include <cstring>
 #include <initializer_list>
 #include <string>

@@ -1,5 +1,6 @@
 // Trees as a reader sees them.
 #include "harness/explain/trees.hpp"
+#include <algorithm>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,6 +2,7 @@
 // that overlook something.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>

@@ -1,5 +1,6 @@
 #include "reference/replay/scalar.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 

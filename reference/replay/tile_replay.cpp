@@ -1,5 +1,6 @@
 #include "reference/replay/tile_replay.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cfenv>
 #include <cmath>
