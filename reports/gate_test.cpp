@@ -223,6 +223,26 @@ TEST(Gate, BudgetsAreLookedAtToo) {
               HasSubstr("later budgets decide all that this one matches: 1 result"));
 }
 
+// Within its bound, but not what the variant says of itself.
+TEST(Gate, APlanThatDoesNotReplayIsTold) {
+  ResultView r = row("v", "fp32", 1);
+  r.declared_plan = "fp32 | fma";
+  r.replayed_outputs = 16;
+  r.bit_identical = 0.25;
+  EXPECT_THAT(message(gated({r}, ""), "refuted_plan"), HasSubstr("`fp32 | fma` gives 4 of 16 outputs"));
+  EXPECT_EQ(gated({r}, "").exit_code, 0);
+  EXPECT_EQ(message(gated({r}, "bits = [\"plan\"]"), "refuted_plan"), "");  // a failure there
+  EXPECT_EQ(gated({r}, "bits = [\"plan\"]").exit_code, 1);
+  r.bit_identical = 1;
+  EXPECT_EQ(message(gated({r}, ""), "refuted_plan"), "");
+  r.bit_identical = 0.25;
+  r.error->nonfinite = 1;
+  EXPECT_EQ(message(gated({r}, ""), "refuted_plan"), "");
+  r.error->nonfinite = 0;
+  r.declared_plan.clear();  // a library's: nothing was promised
+  EXPECT_EQ(message(gated({r}, ""), "refuted_plan"), "");
+}
+
 // 64 terms: losing one costs 2^24/64 = 262144 on the scale of max_scaled.
 TEST(Gate, ALimitThatALostTermWouldPassIsCalledLoose) {
   EXPECT_EQ(message(gated({row("v", "fp32", 262143)}, "max_scaled = 262143"), "loose_budget"), "");

@@ -54,10 +54,25 @@ class LostTerms {
   std::map<std::string, std::string> known_;
 };
 
-struct Loose {
+/// Results that a budget decides and that something is to be said of: how many, and the first of them.
+struct Some {
   std::int64_t results = 0;
   std::string first;
+  void add(const std::string& what) {
+    if (results++ == 0) first = what;
+  }
 };
+
+/// How far the declared plan fails a result that passes within its bound; "" if it does not, or if its budget
+/// asks for the plan's bits anyway. A NaN's bits are no arithmetic.
+std::string why_refuted(const ResultView& r, const Budget& b) {
+  if (r.declared_plan.empty() || r.verdict != Verdict::bounded || r.bit_identical.value_or(1) >= 1 ||
+      b.bits_of_plan || !r.error || r.error->nonfinite > 0)
+    return "";
+  return fmt::format("`{}` gives {:.0f} of {}", r.declared_plan,
+                     *r.bit_identical * static_cast<double>(r.replayed_outputs),
+                     counted(r.replayed_outputs, "output"));
+}
 
 /// Why this result's budget would not see a lost term; "" if it would.
 std::string why_loose(const ResultView& r, const Budget& b, LostTerms& lost) {
@@ -112,14 +127,15 @@ void check_room(const Budget& b, const BudgetUse& use, std::vector<Finding>& fin
 void check_use(const RecordView& record, const std::vector<Budget>& budgets, const std::vector<int>& deciding,
                const std::vector<BudgetUse>& uses, std::vector<Finding>& findings) {
   LostTerms lost;
-  std::vector<Loose> loose(budgets.size());
+  std::vector<Some> loose(budgets.size()), refuted(budgets.size());
   for (std::size_t i = 0; i < record.results.size(); ++i) {
     const ResultView& r = record.results[i];
     if (deciding[i] < 0 || !was_judged(r)) continue;
     const auto at = static_cast<std::size_t>(deciding[i]);
-    const std::string why = why_loose(r, budgets[at], lost);
-    if (why.empty()) continue;
-    if (loose[at].results++ == 0) loose[at].first = r.key() + ", " + why;
+    if (const std::string why = why_loose(r, budgets[at], lost); !why.empty())
+      loose[at].add(r.key() + ", " + why);
+    if (const std::string why = why_refuted(r, budgets[at]); !why.empty())
+      refuted[at].add(r.key() + ", " + why);
   }
   for (std::size_t i = 0; i < budgets.size(); ++i) {
     const Budget& b = budgets[i];
@@ -134,6 +150,13 @@ void check_use(const RecordView& record, const std::vector<Budget>& budgets, con
           finding_on(b, "loose_budget",
                      fmt::format("looser than what a lost term would cause, in {} of {}: {}",
                                  loose[i].results, counted(uses[i].decided, "result"), loose[i].first)));
+    if (refuted[i].results > 0)
+      findings.push_back(
+          finding_on(b, "refuted_plan",
+                     fmt::format("{} of {} keep their bound, but not the plan that the variant declares "
+                                 "(bits = [\"plan\"] makes "
+                                 "it a failure): {}",
+                                 refuted[i].results, counted(uses[i].decided, "result"), refuted[i].first)));
     check_room(b, uses[i], findings);
   }
 }
