@@ -72,9 +72,9 @@ void measure_outputs(benchmark::State& state) {
   const Data& d = data();
   const Contraction c = rows();
   for (auto _ : state) {
-    const Measurement m = measure(c, {DType::f32, {64 * 0x1p-24, 0, 3e38, ""}, Tolerance{1e-4, 1e-4}, 8}, 0,
-                                  kOutputs, d.candidate.data(), d.value.data(), d.magnitude.data(),
-                                  d.rounded.data(), static_cast<int>(state.range(0)));
+    Measurement m = measure(c, {DType::f32, {64 * 0x1p-24, 0, 3e38, ""}, Tolerance{1e-4, 1e-4}, 8}, 0,
+                            kOutputs, d.candidate.data(), d.value.data(), d.magnitude.data(),
+                            d.rounded.data(), static_cast<int>(state.range(0)));
     benchmark::DoNotOptimize(m.max_abs);
   }
   state.SetItemsProcessed(state.iterations() * kOutputs);

@@ -38,7 +38,7 @@ TEST(RecordView, ReadsARecordedRun) {
   for (std::size_t i = 0; i < record.results.size(); ++i) {
     const ResultView& r = record.results[i];
     const json& row = record.raw->at("results")[i];
-    EXPECT_EQ(r.variant, row["variant"]);
+    EXPECT_EQ(r.variant, row["variant"].get<std::string>());
     EXPECT_EQ(to_string(r.verdict), row["verdict"].get<std::string>());
     if (r.variant != "gather_c_k") continue;
     ++seen;
