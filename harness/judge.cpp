@@ -20,14 +20,12 @@ std::string first_at(std::int64_t index) {
 // Whatever the data here can show: these kernels do not sum their outputs' terms.
 std::string reason_of(const SumsOfOnes& ones) {
   const auto terms = static_cast<double>(ones.terms);
-  return fmt::format(
-      "on operands of ones {} of the {} looked at {} not give the number of {} terms: output {} gives {:.9g} "
-      "for {}{}",
-      ones.wrong, counted(ones.outputs, "output"), ones.wrong == 1 ? "does" : "do",
-      ones.wrong == 1 ? "its" : "their", ones.first_wrong, ones.seen, counted(ones.terms, "term"),
-      ones.seen < terms   ? ": terms are lost"
-      : ones.seen > terms ? ": terms are added twice, or others' terms"
-                          : "");
+  return fmt::format("a launch on ones gives {:.9g} for output {} of {}{} ({} of {} looked at)", ones.seen,
+                     ones.first_wrong, counted(ones.terms, "term"),
+                     ones.seen < terms   ? ": terms are lost"
+                     : ones.seen > terms ? ": terms are added twice, or others' terms"
+                                         : "",
+                     ones.wrong, counted(ones.outputs, "output"));
 }
 
 Judgement out_of_bounds(const Measurement& m) {

@@ -95,17 +95,15 @@ TEST(Judge, EveryKindOfEvidenceHasItsVerdict) {
          e.ones = {16, 16, 3, 20004, 20000};
        },
        Verdict::structural,
-       "16 of the 16 outputs looked at do not give the number of their terms: output 3 gives 20000 for 20004 "
-       "terms: "
-       "terms are lost"},
+       "a launch on ones gives 20000 for output 3 of 20004 terms: terms are lost (16 of 16 outputs looked "
+       "at)"},
       {"terms_twice",
        [](Evidence& e) {
          e.ones = {16, 1, 5, 10, 12};
        },
        Verdict::structural,
-       "1 of the 16 outputs looked at does not give the number of its terms: output 5 gives 12 for 10 terms: "
-       "terms are "
-       "added twice"},
+       "a launch on ones gives 12 for output 5 of 10 terms: terms are added twice, or others' terms (1 of "
+       "16"},
       {"lost_terms_that_do_not_show",
        [](Evidence& e) {
          e.ones = {16, 16, 3, 10, 9}, e.measured->equal_bits = 100;

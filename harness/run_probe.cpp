@@ -32,21 +32,36 @@ double truncated(double x, int bits) {
   return std::trunc(x / unit) * unit;
 }
 
-/// Whether `seen` is nearest to a product of x as it is, or of shortened ones; "" if it is near none.
 enum class Seen { kept, shortened, neither };
-Seen look(double seen, double x, int bits, bool b_is_ones) {
+
+/// What a variant does to operands that are x everywhere, if it is to keep `bits` bits of them. `sum(a, b)`
+/// is one output of a launch on constants, `ones` that of ones, `terms` how many it adds.
+template <class Sum>
+Seen look(Sum&& sum, double ones, std::int64_t terms, double x, int bits, bool b_is_ones) {
+  const double seen = sum(x, x);
   const std::array<double, 3> forms{x, nearest(x, bits), truncated(x, bits)};
   double best = 1e-4;  // half the smallest gap between the candidates, about
   Seen result = Seen::neither;
   for (const double a : forms)
     for (const double b : forms) {
-      const double product = b_is_ones ? a : a * b;
-      const double off = std::fabs(seen - product);
+      const bool kept = a == x && (b_is_ones || b == x);
+      const double off = std::fabs(seen / ones - (b_is_ones ? a : a * b));
       if (off >= best) continue;
       best = off;
-      result = a == x && (b_is_ones || b == x) ? Seen::kept : Seen::shortened;
+      result = kept ? Seen::kept : Seen::shortened;
     }
-  return result;
+  // Equal terms are rounded alike in a long sum: its errors add up, and may look like another operand. What
+  // shortens x gives the very bits of shortened operands.
+  constexpr std::int64_t kShort = 512, kLong = std::int64_t{1} << 20;
+  if (terms <= kShort) return result;
+  if (terms > kLong) return Seen::neither;  // the sum may no longer grow: other operands, the same bits
+  for (const double a : forms)
+    for (const double b : forms) {
+      if (a == x && (b_is_ones || b == x)) continue;
+      if (b_is_ones && b != x) continue;
+      if (sum(a, b) == seen) return Seen::shortened;
+    }
+  return result == Seen::kept ? Seen::kept : Seen::neither;
 }
 
 }  // namespace
@@ -58,12 +73,12 @@ std::string probe_effective_mode(Executor& executor, const Variant& variant, con
   // As many terms as the variant adds, which may be too few: a missing one is no shortened operand.
   const double ones = executor.run_constant(variant, args, 1, 1, {place.output}).at(0);
   if (!(ones > 0) || !std::isfinite(ones)) return "unknown";
-  auto mean_of = [&](double a, double b) {
-    return executor.run_constant(variant, args, a, b, {place.output}).at(0) / ones;
+  auto sum = [&](double a, double b) {
+    return executor.run_constant(variant, args, a, b, {place.output}).at(0);
   };
   // 1 + 2^-11 + 2^-13 needs 14 bits; TF32 and FP16 (11 bits) give 1 + 2^-10 or 1, BF16 (8 bits) gives 1.
   constexpr double kFine = 1 + 0x1p-11 + 0x1p-13;
-  switch (look(mean_of(kFine, kFine), kFine, 11, c.b_is_ones)) {
+  switch (look(sum, ones, place.terms, kFine, 11, c.b_is_ones)) {
     case Seen::kept:
       return "fp32";
     case Seen::neither:
@@ -72,8 +87,15 @@ std::string probe_effective_mode(Executor& executor, const Variant& variant, con
       break;
   }
   constexpr double kCoarse = 1 + 0x1p-9;  // 10 bits: kept by TF32 and FP16
-  if (look(mean_of(kCoarse, kCoarse), kCoarse, 8, c.b_is_ones) != Seen::kept) return "bf16";
-  const double large = mean_of(0x1p17, 1);  // beyond FP16
+  switch (look(sum, ones, place.terms, kCoarse, 8, c.b_is_ones)) {
+    case Seen::shortened:
+      return "bf16";
+    case Seen::neither:
+      return "unknown";
+    case Seen::kept:
+      break;
+  }
+  const double large = sum(0x1p17, 1);  // beyond FP16
   return std::isfinite(large) ? "tf32" : "fp16";
 }
 

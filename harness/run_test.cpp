@@ -2,6 +2,7 @@
 // on after an interruption.
 #include "harness/run.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -95,6 +96,8 @@ const Register r10{planted(
 const Register r11{planted(
     "unreadable_plan", [](const LaunchArgs& a) { chain(a); }, "fp32 | magic")};
 
+const Register r13{planted("chain", [](const LaunchArgs& a) { chain(a); })};
+
 // Four terms too few, in a sum so long that its bound hides them.
 const Register r12{planted(
     "forgets",
@@ -153,6 +156,21 @@ TEST(Run, TermsThatTheDataDoNotMissAreMissedAmongOnes) {
       run_cases({parse_case("gemm 4x20000 * 20000x4")}, only("planted_forgets")).results.at(0);
   EXPECT_EQ(row["verdict"], "explained") << row["reason"];
   EXPECT_TRUE(row["sums_of_ones"].is_null());  // proved by its bits
+}
+
+// The errors of a long sum of equal terms add up to what another operand would make: no accusation. What
+// really shortens its operands gives the bits of shortened ones, however long the sum.
+TEST(Run, LongSumsAreNotTakenForShortOperands) {
+  for (const int k : {500, 5000, 20004, 60004}) {
+    const Case test = parse_case(fmt::format("gemm 2x{0} * {0}x2 a=uniform(0,1) b=uniform(0,1)", k));
+    const nlohmann::json right = run_cases({test}, only("planted_chain")).results.at(0);
+    EXPECT_NE(right["verdict"], "violated") << right["reason"];
+    EXPECT_TRUE(right["effective_mode"] == "fp32" || (k > 512 && right["effective_mode"] == "unknown"))
+        << k << right["effective_mode"];
+    const nlohmann::json wrong = run_cases({test}, only("planted_secret_tf32")).results.at(0);
+    EXPECT_EQ(wrong["effective_mode"], "tf32") << k;
+    EXPECT_EQ(wrong["verdict"], "violated") << wrong["reason"];
+  }
 }
 
 TEST(Run, EachPlantedMistakeGetsItsVerdict) {
