@@ -17,8 +17,8 @@ struct Finding {
   Level level = Level::note;
   /// One of: error verdict contradiction over_budget unresolved_limit bits missing worse (failures; so is
   /// anything not verifiable that a budget requires); not_run (unverified); no_budget unused_budget
-  /// loose_budget refuted_plan headroom inputs_changed no_longer_explained worse_mean (warnings); better worse_allowed
-  /// bits_changed allowed new skipped environment (notes).
+  /// loose_budget refuted_plan headroom inputs_changed no_longer_explained worse_mean (warnings); better
+  /// worse_allowed bits_changed allowed new skipped environment (notes).
   std::string what;
   std::string test, variant, mode;  // "" where it concerns a budget or the environment
   std::string file;                 // the variant's source, or the file of budgets
