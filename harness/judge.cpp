@@ -41,7 +41,7 @@ Judgement out_of_bounds(const Measurement& m) {
             count_of(m.nonfinite_mismatch, m.outputs) +
                 " are NaN or infinite where the exact result is not, or the reverse",
             false};
-  if (m.bound == 0)
+  if (misses_exact_sums(m))
     return {
         Verdict::violated,
         count_of(m.beyond_bound, m.outputs) +

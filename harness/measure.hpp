@@ -49,6 +49,11 @@ struct Measurement {
   nlohmann::json ulp_histogram;
 };
 
+/// Outputs are off although their data make every sum exact, in any order: the bound is zero everywhere.
+inline bool misses_exact_sums(const Measurement& m) {
+  return m.bound == 0 && m.beyond_bound > m.nonfinite_mismatch;
+}
+
 /// The limit of each output's error: per_s * S + absolute, for outputs whose S lies below overflow_s.
 struct OutputBound {
   double per_s = 0, absolute = 0;

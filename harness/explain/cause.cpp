@@ -103,6 +103,15 @@ std::string cause_of(const SideReport& c, const SideReport* r, std::string& why)
     if (open_r && r->unordered_plan != c.unordered_plan) why += " and `" + r->unordered_plan + "`";
     return "nondeterminism";
   }
+  const bool c_misses = !c.plan && misses_exact_sums(c.error);
+  if (c_misses || (r && !r->plan && misses_exact_sums(r->error))) {
+    why = fmt::format(
+        "sums of these products are exact, in any order, and the {} differs from them: it does other "
+        "arithmetic (a "
+        "transform, say), or used other operands",
+        c_misses ? "candidate" : "reference");
+    return "unexplained";
+  }
   if (exact) {
     why = "full operands, within what accumulation can do; but no plan gives its bits, so none is proved";
     return "unexplained";

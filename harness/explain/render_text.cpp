@@ -72,6 +72,11 @@ std::string next_step(const Explanation& e) {
   if (e.cause == "accumulation_order" || e.cause == "accumulator")
     return "Nothing is wrong: judge by the bound, or add in the reference's order if the same bits are "
            "wanted.";
+  for (const SideReport* side : {&e.candidate, e.reference ? &*e.reference : nullptr})
+    if (side && !side->plan && misses_exact_sums(side->error))
+      return "Ask the library for an engine that does not transform its operands (Winograd, FFT), and check "
+             "that "
+             "these are the operands that were used.";
   return "Run the kernel on small integers, where every order agrees in every bit, and look at the strata "
          "above.";
 }

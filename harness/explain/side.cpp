@@ -383,6 +383,9 @@ class Side {
             "replaying `" + *r_.plan + "`" +
                 (r_.flushes.empty() ? "" : " with subnormal " + r_.flushes + " flushed to zero") +
                 " gives every bit");
+    } else if (misses_exact_sums(m)) {
+      set(Verdict::violated, fmt::format("{} not exact, though every sum of these products is, in any order",
+                                         counted(m.beyond_bound, "output", "is", "are")));
     } else if (m.beyond_bound > 0) {
       set(r_.inputs_suffice || widest_ || side_.mode ? Verdict::violated : Verdict::unexplained,
           fmt::format("{} beyond the {} ({}{})", counted(m.beyond_bound, "output", "lies", "lie"),

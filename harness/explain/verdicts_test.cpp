@@ -55,6 +55,25 @@ TEST(Verdicts, OneNanIsStructuralToBoth) {
   EXPECT_EQ(judged(kGemm, y).judgement.verdict, Verdict::violated);
 }
 
+// Small integers need no rounding: what is off by less than any rounding of other data is still no such sum.
+TEST(Verdicts, IntegersThatAreNotExactAreNoMatterOfRounding) {
+  const std::string text = "gemm 16x64 * 64x16 a=integers b=integers seed=5";
+  Question q(text);
+  Tensor y = q.made("fp32 | fma");
+  for (std::int64_t i = 0; i < y.size(); ++i)
+    y.as<float>()[i] += static_cast<float>((i * 7) % 11 - 5) * 1e-5f;
+  const Explanation alone = q.why(testing::copy_of(y));
+  EXPECT_EQ(alone.candidate.verdict, Verdict::violated) << alone.candidate.why;
+  EXPECT_NE(alone.candidate.why.find("not exact, though every sum"), std::string::npos)
+      << alone.candidate.why;
+  EXPECT_EQ(alone.cause, "unexplained");
+  EXPECT_NE(alone.summary.find("sums of these products are exact"), std::string::npos) << alone.summary;
+  EXPECT_EQ(alone.summary.find("small integers"), std::string::npos) << alone.summary;  // they are that
+  const Explanation pair = q.why(q.made("fp32 | fma"), testing::copy_of(y));
+  EXPECT_NE(pair.summary.find("the reference differs from them"), std::string::npos) << pair.summary;
+  EXPECT_EQ(judged(text, y).judgement.verdict, Verdict::violated);
+}
+
 Tensor flushed(Tensor y) {
   for (std::int64_t i = 0; i < y.size(); ++i)
     if (std::fabs(y.as<float>()[i]) < 0x1p-126f) y.as<float>()[i] = std::copysign(0.0f, y.as<float>()[i]);

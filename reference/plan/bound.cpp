@@ -332,7 +332,7 @@ PlanBound bound_of(const Plan& plan, const Contraction& c, const Operands& opera
 
   bound.per_s = effect.lost + effect.size * summed;
   bound.absolute = absolute;
-  bound.formula = exact ? fmt::format("0 (sums of multiples of {:g} up to {:g} are exact in any order)",
+  bound.formula = exact ? fmt::format("0*S (sums of multiples of {:g} up to {:g} are exact in any order)",
                                       grid.quantum, grid.largest_sum)
                         : fmt::format("{}*S", rule_text);
   if (exact && summed > 0) bound.formula += fmt::format(" + {:.4g}*S", summed);
