@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -126,6 +127,16 @@ TEST(BadInput, EndsInOneClearLineAndExitTwo) {
       {"self-test --json nowhere/r.json", "there is no folder"},
       {"import 'gemm 2x3 * 3x4' --to nowhere/r.npz", "there is no folder"},
       {"run smoke", "--cases"},
+      // where something would be lost
+      {"judge good.npz --json good.npz", "--json would replace 'good.npz', which this command reads"},
+      {"explain --op gemm --input good.npz:a --weight good.npz:b --candidate good.npz:y --json ./good.npz",
+       "would replace './good.npz'"},
+      {"import 'gemm 2x3 * 3x4' --variant v --input good.npz:a --weight good.npz:b --output good.npz:y --to "
+       "good.npz",
+       "would replace 'good.npz'"},
+      {"run good.toml --json good.toml", "would replace 'good.toml'"},
+      {"bound 'gemm 2x3 * 3x4' --json good.toml", "which holds cases or budgets"},
+      {"gate good.toml --budgets good.toml --json x.json --gitlab x.json", "would write to the same place"},
       {"run x --cases nowhere", "nowhere"},
       {"list things", "things"},
       {"list --op conv2", "conv2"},
@@ -186,6 +197,9 @@ TEST(BadInput, EndsInOneClearLineAndExitTwo) {
   }
   EXPECT_GE(std::size(table), 30u);
   EXPECT_FALSE(fs::exists(folder / "nowhere"));
+  // What was asked for and could not be said.
+  const std::string full = std::string("'") + ULPSCOPE_BINARY + "' list modes 2>/dev/null >/dev/full";
+  EXPECT_EQ(WEXITSTATUS(std::system(full.c_str())), 2);
   // A capture whose inputs cannot be made again is a result of its own: an error in the table, exit 2.
   EXPECT_EQ(run("judge foreign.npz", folder).code, 2);
   // And what is not malformed is judged: these outputs are wrong.

@@ -7,6 +7,7 @@
 
 #include "harness/command_line.hpp"
 #include "harness/commands.hpp"
+#include "harness/commands/written_file.hpp"
 #include "harness/suggest.hpp"
 #include "harness/version.hpp"
 #include "reference/error.hpp"
@@ -21,6 +22,8 @@ int run_cli(int argc, char** argv) {
   int exit_code = 0;
   set_command_line(argc, argv);
   for (auto& add : commands()) add(app, exit_code);
+  for (CLI::App* command : app.get_subcommands({}))
+    command->parse_complete_callback([command] { check_outputs(*command); });
   try {
     if (argc > 1 && argv[1][0] != '-') {
       std::vector<std::string> names;
@@ -29,6 +32,8 @@ int run_cli(int argc, char** argv) {
         throw Error("unknown command '" + std::string(argv[1]) + "'" + suggestion(argv[1], names));
     }
     app.parse(argc, argv);
+    if (std::fflush(stdout) != 0 || std::ferror(stdout))
+      throw Error("the standard output could not be written (a full disk, a closed pipe?)");
     return exit_code;
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version

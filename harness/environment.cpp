@@ -122,7 +122,8 @@ bool changes_arithmetic(const std::string& name) {
         "CUDA_LAUNCH_BLOCKING", "CUDA_FORCE_PTX_JIT", "CUDA_DISABLE_PTX_JIT", "CUDA_MODULE_LOADING",
         "CUDA_INJECTION64_PATH", "TORCH_ALLOW_TF32", "OMP_", "GOMP_", "OPENBLAS_", "MKL_", "GLIBC_TUNABLES",
         "LD_PRELOAD", "ULPSCOPE_"})
-    if (name.starts_with(prefix)) return true;
+    if (name.starts_with(prefix))
+      return !name.starts_with("ULPSCOPE_PRESET") && !name.starts_with("ULPSCOPE_TARGETS");
   return false;
 }
 

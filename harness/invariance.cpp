@@ -10,6 +10,7 @@
 #include "harness/statistics/element_source.hpp"
 #include "harness/statistics/error_model.hpp"
 #include "harness/statistics/order_bound.hpp"
+#include "reference/counted.hpp"
 #include "reference/error.hpp"
 #include "reference/plan/program.hpp"
 #include "reference/replay/scalar.hpp"
@@ -104,7 +105,9 @@ std::string circumstance_text(Circumstance c) {
 
 std::string explain(const InvarianceReport& r) {
   const std::string what = fmt::format("{} {}", r.runs, circumstance_text(r.circumstance));
-  if (r.same_bits) return fmt::format("The {} give the same bits for all {} outputs.", what, r.outputs);
+  if (r.same_bits)
+    return fmt::format("The {} give the same bits for {}{}.", what, r.outputs == 1 ? "" : "all ",
+                       counted(r.outputs, "output"));
   std::string s = fmt::format("The {} differ in {} of {} outputs, by at most {:.3g}", what, r.differing,
                               r.outputs, r.spread);
   if (r.nonfinite_differing > 0)

@@ -1,9 +1,11 @@
 #include "harness/judge.hpp"
-#include "reference/counted.hpp"
 
 #include <fmt/format.h>
 
 #include <cmath>
+
+#include "reference/counted.hpp"
+#include "reference/search/search.hpp"
 
 namespace ulpscope {
 namespace {
@@ -45,8 +47,8 @@ Judgement out_of_bounds(const Measurement& m) {
     return {
         Verdict::violated,
         count_of(m.beyond_bound, m.outputs) +
-            " are not exact, though every sum of these products is, in any order: some other arithmetic, a "
-            "transform (Winograd, FFT) or shortened operands",
+            " are not exact, though every sum of these products is, in any order: terms lost or misplaced, "
+            "shortened operands, or a transform (Winograd, FFT)",
         false};
   std::string reason = fmt::format("{} lie outside their bound, the worst by a factor of {:.3g}",
                                    count_of(m.beyond_bound, m.outputs), m.headroom);
@@ -107,7 +109,13 @@ Judgement judge(const Evidence& e) {
   if (m.equal_bits == m.outputs)
     return {Verdict::identical, "every output is the correctly rounded exact result", false};
   if (e.replay && e.replay->compared == m.outputs && e.replay->equal == m.outputs)
-    return {Verdict::explained, "plan '" + e.replay->plan + "' gives the same bits", false};
+    return {
+        Verdict::explained,
+        "plan '" + e.replay->plan + "' gives the same bits" +
+            (e.replay->found && static_cast<std::size_t>(m.outputs) < kFewOutputs
+                 ? "; it was found by a search, and " + counted(m.outputs, "output") + " may fit by chance"
+                 : ""),
+        false};
   if (m.beyond_bound > 0) return out_of_bounds(m);
   if (m.unbounded == m.outputs)
     return {Verdict::vacuous,

@@ -16,10 +16,12 @@ struct ReplayOutcome {
   std::int64_t compared = 0, equal = 0;
   bool admitted = true;      // by the mode
   std::string not_admitted;  // why not
+  bool found = false;        // by a search, not declared
 };
 
 /// What a launch on operands that are one everywhere gave: an output is then the number of its terms,
-/// exactly, in every format and order of every mode. Some outputs only, spread over all.
+/// exactly, in every order of every mode, as far as its format has whole numbers. Some outputs only, the
+/// corners among them.
 struct SumsOfOnes {
   std::int64_t outputs = 0;  // looked at; 0: no such launch
   std::int64_t wrong = 0;

@@ -87,6 +87,7 @@ void measure_windows(const Capture& capture, const Contraction& c, const Operand
     }
   result.evidence.measured = pool.result(c.out_shape);
   if (replayed.compared > 0) {
+    replayed.found = result.declared_plan.empty();
     replayed.admitted = admits(capture.mode, capture.test.in, *plan, replayed.not_admitted);
     result.evidence.replay = replayed;
   }

@@ -75,6 +75,12 @@ TEST(Judge, EveryKindOfEvidenceHasItsVerdict) {
          e.replay = {"fp32 | fma", 100, 100, true, ""};
        },
        Verdict::explained, "fp32 | fma"},
+      {"explained_by_chance",
+       [](Evidence& e) {
+         e.measured->outputs = 2, e.measured->equal_bits = 0;
+         e.replay = {"fp32 | fma", 2, 2, true, "", true};
+       },
+       Verdict::explained, "2 outputs may fit by chance"},
       {"one_bit_short",
        [](Evidence& e) {
          e.replay = {"fp32 | fma", 100, 99, true, ""};

@@ -258,6 +258,7 @@ class CaseRun {
     e.measured = judged.measured;
     if (judged.replay.compared > 0) {
       e.replay = judged.replay;
+      e.replay->found = r.result.declared_plan.empty();
       e.replay->admitted = admits(r.job.mode, test_.in, *r.candidate.plan, e.replay->not_admitted);
     }
     e.effective_mode = effective_mode(executor, r);

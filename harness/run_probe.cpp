@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <set>
 
 #include "harness/measure_strata.hpp"
 #include "reference/plan/plan_types.hpp"
@@ -69,7 +70,8 @@ Seen look(Sum&& sum, double ones, std::int64_t terms, double x, int bits, bool b
 std::string probe_effective_mode(Executor& executor, const Variant& variant, const LaunchArgs& args) {
   const Contraction& c = *args.contraction;
   const Place place = middle_of(c);
-  if (place.terms == 0) return "unknown";
+  // A 16-bit result is too coarse to tell what its operands lost.
+  if (place.terms == 0 || info(args.out_dtype).precision < info(DType::f32).precision) return "unknown";
   // As many terms as the variant adds, which may be too few: a missing one is no shortened operand.
   const double ones = executor.run_constant(variant, args, 1, 1, {place.output}).at(0);
   if (!(ones > 0) || !std::isfinite(ones)) return "unknown";
@@ -99,8 +101,29 @@ std::string probe_effective_mode(Executor& executor, const Variant& variant, con
   return std::isfinite(large) ? "tf32" : "fp16";
 }
 
+namespace {
+
+/// Every corner of the outputs (a kernel's last, short tiles end there), the middle, and some places between.
+std::vector<std::int64_t> spread_places(const Shape& shape) {
+  std::set<std::int64_t> places;
+  const std::size_t axes = shape.size();
+  const std::int64_t outputs = elements(shape);
+  if (outputs == 0) return {};
+  for (std::size_t corner = 0; corner < std::size_t{1} << std::min<std::size_t>(axes, 6); ++corner) {
+    std::int64_t o = 0;
+    for (std::size_t axis = 0; axis < axes; ++axis)
+      o = o * shape[axis] + (axis < 6 && (corner >> axis & 1) ? shape[axis] - 1 : 0);
+    places.insert(o);
+  }
+  constexpr std::int64_t kBetween = 16;
+  for (std::int64_t i = 1; i < kBetween; ++i)  // 128-bit: outputs may be 2^40
+    places.insert(static_cast<std::int64_t>(static_cast<__int128>(outputs) * i / kBetween));
+  return {places.begin(), places.end()};
+}
+
+}  // namespace
+
 SumsOfOnes probe_sums_of_ones(Executor& executor, const Variant& variant, const LaunchArgs& args) {
-  constexpr std::int64_t kPlaces = 16;
   const Contraction& c = *args.contraction;
   const StrataMap map(c);
   // Partial sums may be kept in the output's format (cuBLAS in 16 bits); fp32 accumulators hold up to 2^24.
@@ -108,9 +131,7 @@ SumsOfOnes probe_sums_of_ones(Executor& executor, const Variant& variant, const 
   // A mean divides and rounds: a term more or less must stand out from that.
   const double rounding = c.divisor == 1 ? 0 : 4 / most;
   std::vector<std::int64_t> places;
-  const std::int64_t outputs = c.outputs(), n = std::min(outputs, kPlaces);
-  for (std::int64_t i = 0; i < n; ++i) {
-    const std::int64_t o = n == 1 ? 0 : i * ((outputs - 1) / (n - 1));
+  for (const std::int64_t o : spread_places(c.out_shape)) {
     const auto terms = static_cast<double>(map.terms_at(o));
     if (terms <= most && rounding * terms < 0.25) places.push_back(o);
   }

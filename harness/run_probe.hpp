@@ -13,9 +13,9 @@ namespace ulpscope {
 /// asked for.
 std::string probe_effective_mode(Executor& executor, const Variant& variant, const LaunchArgs& args);
 
-/// Whether a launch on ones sums as many as each of 16 outputs has terms. Not for engines that transform
-/// their operands. Outputs whose format cannot hold the number of terms are left out. Throws Error on
-/// failure.
+/// Whether a launch on ones sums as many as each of some outputs has terms: every corner, and some between.
+/// Not for engines that transform their operands. Outputs whose format cannot hold the number of terms are
+/// left out. Throws Error on failure.
 SumsOfOnes probe_sums_of_ones(Executor& executor, const Variant& variant, const LaunchArgs& args);
 
 /// The same as the first from a plan that replayed.

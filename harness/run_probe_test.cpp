@@ -73,6 +73,47 @@ TEST(SumsOfOnes, OneWrongOutputIsFoundAmongThoseLookedAt) {
   EXPECT_EQ(ones.seen, 10);
 }
 
+// A term lost in the last column alone, which a stride through the outputs may never meet.
+TEST(SumsOfOnes, CornersAreLookedAt) {
+  Random pick{std::mt19937_64(54)};
+  for (const auto& [m, n] : {std::pair{151, 10}, {301, 20}, {7, 33}, {1, 64}, {64, 1}}) {
+    Problem p;
+    p.params.op = "gemm";
+    p.a = {m, 9};
+    p.b = {9, n};
+    Launch launch(p, DType::f32, DType::f32, pick);
+    Variant v;
+    v.op = "gemm";
+    v.name = "loses_one_in_the_last_column";
+    const std::int64_t columns = n;
+    v.launch = [columns](const LaunchArgs& args) {
+      for (std::int64_t o = 0; o < args.contraction->outputs(); ++o)
+        static_cast<float*>(args.out)[o] = o % columns == columns - 1 ? 8 : 9;
+      return LaunchNotes{};
+    };
+    EXPECT_GT(probe_sums_of_ones(*launch.executor, v, launch.args).wrong, 0) << m << "x" << n;
+  }
+}
+
+// fp32 operands, 16-bit results: too coarse to tell what the operands lost. No accusation.
+TEST(EffectiveMode, IsNotReadOffSixteenBitOutputs) {
+  Random pick{std::mt19937_64(55)};
+  for (const DType out : {DType::f16, DType::bf16})
+    for (const std::int64_t k : {61, 512, 1024, 2000}) {
+      Problem p;
+      p.params.op = "gemm";
+      p.a = {4, k};
+      p.b = {k, 4};
+      Launch launch(p, DType::f32, out, pick);
+      for (const Variant* v : variants_of("gemm"))
+        if (v->where == Where::host && v->unsupported &&
+            v->unsupported(p, DType::f32, out, Mode::fp32).empty()) {
+          EXPECT_EQ(probe_effective_mode(*launch.executor, *v, launch.args), "unknown")
+              << v->name << " " << k;
+        }
+    }
+}
+
 // 16-bit results hold whole numbers only so far; beyond that nothing is said.
 TEST(SumsOfOnes, OutputsThatCannotHoldTheCountAreLeftOut) {
   Random pick{std::mt19937_64(53)};

@@ -119,6 +119,14 @@ GateReport gate(const RecordView& record, const std::vector<Budget>& budgets, co
     report.baseline = baseline->name;
     report.changes = difference(*baseline, record);
     check_baseline(record, budget_of, *baseline, report.changes, findings);
+  } else {
+    for (std::size_t i = 0; i < budgets.size(); ++i) {
+      const Budget& b = budgets[i];
+      if (b.bits_of_baseline && report.uses[i].decided > 0)
+        findings.push_back(
+            {Level::failure, "bits", b.case_pattern, b.variant_pattern, b.mode_pattern, b.file, b.line,
+             "the baseline's bits are promised, but no baseline is given: add --baseline RECORD"});
+    }
   }
   fold_into_verdicts(findings);
   std::stable_sort(findings.begin(), findings.end(),

@@ -179,7 +179,12 @@ void check_verdict(const ResultView& r, const Budget* budget, std::vector<Findin
   } else if (!was_judged(r)) {
     findings.push_back(finding_at(r, Level::note, "skipped", said));
   } else if (budget && !budget->allows(r.verdict) && !(r.excused && r.verdict == Verdict::nondeterministic)) {
-    findings.push_back(finding_at(r, Level::failure, "verdict", said + " (" + allowed_by(*budget) + ")"));
+    std::string allowed;
+    for (const Verdict v : budget->verdicts)
+      allowed += (allowed.empty() ? "" : ", ") + std::string(to_string(v));
+    const std::string only = passes(r.verdict) ? "; the budget allows only " + allowed : "";
+    findings.push_back(
+        finding_at(r, Level::failure, "verdict", said + only + " (" + allowed_by(*budget) + ")"));
   } else if (!passes(r.verdict) && !r.excused) {
     if (budget)
       findings.push_back(

@@ -303,6 +303,8 @@ TEST(GateBaseline, AnotherOrderIsExplainedAndListed) {
 TEST(GateBaseline, PromisedBits) {
   ResultView before = row("v", "fp32", 1), after = before;
   EXPECT_EQ(against(before, after, "bits = [\"baseline\"]").exit_code, 0);
+  EXPECT_THAT(message(gated({row("v", "fp32", 1)}, "bits = [\"baseline\"]"), "bits"),
+              HasSubstr("--baseline RECORD"));
   after.output_hash = "other";
   EXPECT_EQ(against(before, after).exit_code, 0);
   EXPECT_EQ(whats(against(before, after, "bits = [\"baseline\"]"), Level::failure),

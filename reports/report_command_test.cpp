@@ -53,9 +53,10 @@ TEST_F(ReportCommand, PrintsMarkdownWhenNothingIsAskedFor) {
 TEST_F(ReportCommand, RefusesWithOneLineAndWritesNothing) {
   const std::string before = read_text(record_), out = file("r.md");
   const std::vector<std::pair<std::vector<std::string>, std::string>> refused{
-      {{"--markdown", out, "--csv", out}, "would be written over"},
-      {{"--markdown", out, "--json", record_}, "would be written over"},
-      {{"--markdown", out, "--csv", file("./record.json")}, "would be written over"},
+      {{"--markdown", out, "--csv", out}, "would write to the same place"},
+      {{"--markdown", "-", "--csv", "-"}, "would write to the same place"},
+      {{"--markdown", out, "--json", record_}, "would replace"},
+      {{"--markdown", out, "--csv", file("./record.json")}, "would replace"},
       {{"--markdown", out, "--explain", record_}, "add --html FILE"},
       {{"--markdown", out, "--html", file("r.html"), "--explain", record_}, "is no ulpscope.explain/1"},
       {{"--markdown", out, "--html", file("r.html"), "--drift", file("none.json")}, "none.json"}};

@@ -64,14 +64,19 @@ int gate_it(const Arguments& a) {
     for (Budget& b : read_budgets(path)) budgets.push_back(std::move(b));
   const bool propose_baselines = std::any_of(a.propose.begin(), a.propose.end(),
                                              [](const std::string& p) { return p.ends_with(".json"); });
-  const auto read = [&](const std::string& path) {
-    auto view = std::make_unique<RecordView>(read_record_view(path, explaining_places()));
+  const auto read = [&](const std::string& path, std::vector<JsonPlace> unread) {
+    const std::vector<JsonPlace> explaining = explaining_places();
+    unread.insert(unread.end(), explaining.begin(), explaining.end());
+    if (!propose_baselines) unread.push_back({"results", "", "error", "ulp_histogram"});
+    auto view = std::make_unique<RecordView>(read_record_view(path, unread));
     if (!propose_baselines) view->raw.reset();  // the documents are large, the views are not
     return view;
   };
   std::future<std::unique_ptr<RecordView>> other;
-  if (!a.baseline.empty()) other = std::async(std::launch::async, read, a.baseline);
-  const std::unique_ptr<RecordView> record_view = read(a.record);
+  if (!a.baseline.empty())
+    other = std::async(std::launch::async, read, a.baseline,
+                       std::vector<JsonPlace>{{"results", "", "error", "strata"}});
+  const std::unique_ptr<RecordView> record_view = read(a.record, {});
   const RecordView& record = *record_view;
   const std::unique_ptr<RecordView> baseline = other.valid() ? other.get() : nullptr;
   const GateReport report = gate(record, budgets, baseline.get());

@@ -1,9 +1,7 @@
 // ulpscope report RECORD: the record for people and for other programs, all sinks at once.
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
-#include <set>
 
 #include "harness/commands.hpp"
 #include "harness/commands/written_file.hpp"
@@ -25,14 +23,6 @@ struct Options {
 struct Sink {
   std::string path, text;
 };
-
-/// No sink may replace the record or another sink.
-void check_paths(const std::string& record, const std::vector<Sink>& sinks) {
-  std::set<std::string> taken{std::filesystem::weakly_canonical(record).string()};
-  for (const Sink& sink : sinks)
-    if (sink.path != "-" && !taken.insert(std::filesystem::weakly_canonical(sink.path).string()).second)
-      throw Error("'" + sink.path + "' would be written over: give every output a file of its own");
-}
 
 HtmlExtras extras_of(const Options& o) {
   if (o.html.empty() && !(o.explanations.empty() && o.drifts.empty() && o.self_tests.empty()))
@@ -61,7 +51,6 @@ int run(const Options& o) {
   add(o.against, [&] { return render_difference(difference(read_record_view(o.against), record)); });
   if (!o.against.empty()) sinks.back().path = "-";
   if (sinks.empty()) sinks.push_back({"-", render_markdown(record)});
-  check_paths(o.record, sinks);
   for (const Sink& sink : sinks)
     if (sink.path == "-")
       std::fwrite(sink.text.data(), 1, sink.text.size(), stdout);

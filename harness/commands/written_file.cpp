@@ -36,7 +36,53 @@ void check_writable(const std::string& path) {
   ::close(fd);
 }
 
+constexpr const char* kWritten = "written file";
+
+bool is_output(CLI::Option& option) {
+  try {
+    return option.get_validator(kWritten) != nullptr;
+  } catch (const CLI::OptionNotFound&) {
+    return false;
+  }
+}
+
+/// The file that an argument names: FILE, or FILE:NAME of an archive.
+fs::path file_named(const std::string& argument) {
+  std::error_code error;
+  if (fs::exists(argument, error)) return argument;
+  return argument.substr(0, argument.rfind(':'));
+}
+
 }  // namespace
+
+void check_outputs(const CLI::App& command) {
+  std::vector<std::pair<std::string, std::string>> outputs;  // option, path
+  std::vector<std::string> others;
+  for (const CLI::Option* option : command.get_options()) {
+    const bool output = is_output(const_cast<CLI::Option&>(*option));  // CLI11 only reads it there
+    for (const std::string& value : option->results())
+      if (output)
+        outputs.emplace_back(option->get_name(), value);
+      else
+        others.push_back(value);
+  }
+  std::error_code error;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const auto& [name, path] = outputs[i];
+    for (std::size_t j = 0; j < i; ++j)
+      if (path == outputs[j].second ||
+          fs::weakly_canonical(path, error) == fs::weakly_canonical(outputs[j].second, error))
+        throw Error(name + " and " + outputs[j].first + " would write to the same place, '" + path +
+                    "': name two");
+    if (path == "-") continue;
+    for (const std::string& other : others)
+      if (fs::equivalent(path, file_named(other), error))
+        throw Error(name + " would replace '" + path + "', which this command reads: name another file");
+    const bool made_anew = name == "--propose";  // refuses whatever exists
+    if (!made_anew && fs::path(path).extension() == ".toml" && fs::exists(path, error))
+      throw Error(name + " would replace '" + path + "', which holds cases or budgets: name another file");
+  }
+}
 
 CLI::Validator written_file(bool or_stdout) {
   return {[or_stdout](std::string& path) {
@@ -46,7 +92,7 @@ CLI::Validator written_file(bool or_stdout) {
             check_writable(path);
             return std::string();
           },
-          ""};
+          "", kWritten};
 }
 
 CLI::Validator kept_folder() {

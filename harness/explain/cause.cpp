@@ -106,9 +106,8 @@ std::string cause_of(const SideReport& c, const SideReport* r, std::string& why)
   const bool c_misses = !c.plan && misses_exact_sums(c.error);
   if (c_misses || (r && !r->plan && misses_exact_sums(r->error))) {
     why = fmt::format(
-        "sums of these products are exact, in any order, and the {} differs from them: it does other "
-        "arithmetic (a "
-        "transform, say), or used other operands",
+        "sums of these products are exact, in any order, and the {} differs from them: it lost or misplaced "
+        "terms, does other arithmetic (a transform, say), or used other operands",
         c_misses ? "candidate" : "reference");
     return "unexplained";
   }

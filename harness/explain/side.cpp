@@ -97,7 +97,11 @@ class Side {
     if (!r_.unique)
       r_.family = found_.rounded_exact_fits
                       ? "so does the correctly rounded exact result: these outputs cannot tell plans apart"
-                      : fmt::format("{} plans of those tried give every bit", found_.plans.size());
+                      : fmt::format("{} of those tried {} every bit",
+                                    counted(static_cast<std::int64_t>(found_.plans.size()), "plan"),
+                                    found_.plans.size() == 1 ? "gives" : "give");
+    if (!r_.unique && !found_.rounded_exact_fits && static_cast<std::size_t>(y.size()) < kFewOutputs)
+      r_.family += fmt::format("; {} may fit a plan by chance", counted(y.size(), "output"));
   }
 
   // Where several plans fit, one that the mode admits.

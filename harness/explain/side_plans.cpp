@@ -96,7 +96,7 @@ SearchResult search_plans(const Contraction& c, const Operands& operands, const 
   found.candidates += more.candidates;
   if (!more.plans.empty()) {
     found.plans = more.plans;
-    found.unique = more.plans.size() == 1 && !more.rounded_exact_fits;
+    found.unique = more.unique;
     found.best_share = 1;
   } else if (more.best_share > found.best_share) {
     found.best_share = more.best_share;

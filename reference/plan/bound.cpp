@@ -242,7 +242,7 @@ bool sums_exactly(const Plan& plan, const Grid& grid) {
   const Arithmetic& a = plan.arithmetic;
   bool exact = grid.fits(a.accumulator) && (a.step != Step::mul_add || grid.fits(a.product));
   if (a.step == Step::block)
-    // No term of the step is as large as 2^(e+1): nothing of it lies below 2^(e - frac).
+    // Nothing below 2^(e - frac) is kept, and 2^e, the largest term's place, is no more than the largest sum.
     exact = exact && grid.fits(a.block.keep + 1, info(a.block.accumulator).emin) &&
             grid.largest_sum < std::ldexp(grid.quantum, a.block.frac + 1) &&
             grid.quantum >= std::ldexp(1.0, a.block.floor - a.block.frac);
@@ -332,9 +332,12 @@ PlanBound bound_of(const Plan& plan, const Contraction& c, const Operands& opera
 
   bound.per_s = effect.lost + effect.size * summed;
   bound.absolute = absolute;
-  bound.formula = exact ? fmt::format("0*S (sums of multiples of {:g} up to {:g} are exact in any order)",
-                                      grid.quantum, grid.largest_sum)
-                        : fmt::format("{}*S", rule_text);
+  bound.formula = !exact                  ? fmt::format("{}*S", rule_text)
+                  : grid.largest_sum == 0 ? std::string("0*S (every product is zero)")
+                                          : fmt::format(
+                                                "0*S (sums of multiples of {:g} up to {:g} are exact in "
+                                                "any order)",
+                                                grid.quantum, grid.largest_sum);
   if (exact && summed > 0) bound.formula += fmt::format(" + {:.4g}*S", summed);
   if (effect.lost > 0)
     bound.formula = fmt::format("({:.4g} + {:.6g}*{})*S", effect.lost, effect.size, rule_text);

@@ -62,8 +62,8 @@ class Search {
     }
     if (result_.plans.empty() && seen_.dtype == DType::f32) walk_unordered();
     result_.exhausted = !late_;
-    result_.unique =
-        result_.plans.size() == 1 && !result_.rounded_exact_fits && result_.exhausted && !options_.confirm;
+    result_.unique = result_.plans.size() == 1 && !result_.rounded_exact_fits && result_.exhausted &&
+                     !options_.confirm && seen_.outputs.size() >= kFewOutputs;
     result_.seconds = std::chrono::duration<double>(Clock::now() - start_).count();
     return std::move(result_);
   }

@@ -50,9 +50,12 @@ struct OperandFit {
   bool admissible = false;
 };
 
+/// Fewer outputs than this a plan may give by chance: thousands are tried, and orders differ by a bit or two.
+inline constexpr std::size_t kFewOutputs = 16;
+
 struct SearchResult {
   std::vector<std::string> plans;  // give every observed bit; the simplest first
-  bool unique = false;             // exactly one program among all tried did
+  bool unique = false;             // exactly one program among all tried did, and not for few outputs
   bool rounded_exact_fits =
       false;              // so does the correctly rounded exact result: nothing can be told (16-bit)
   double best_share = 0;  // of observed outputs; 1 if plans is not empty
