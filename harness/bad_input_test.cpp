@@ -13,6 +13,7 @@
 
 #include "harness/capture.hpp"
 #include "harness/inputs.hpp"
+#include "harness/version.hpp"
 
 namespace ulpscope {
 namespace {
@@ -197,6 +198,11 @@ TEST(BadInput, EndsInOneClearLineAndExitTwo) {
   }
   EXPECT_GE(std::size(table), 30u);
   EXPECT_FALSE(fs::exists(folder / "nowhere"));
+  if (!kBuiltWithCuda) {
+    const Outcome o = run("run 'gemm 2x3 * 3x4' --device cuda", folder);
+    EXPECT_EQ(o.code, 2);
+    EXPECT_NE(o.err.find("built without CUDA"), std::string::npos) << o.err;
+  }
   // What was asked for and could not be said.
   const std::string full = std::string("'") + ULPSCOPE_BINARY + "' list modes 2>/dev/null >/dev/full";
   EXPECT_EQ(WEXITSTATUS(std::system(full.c_str())), 2);

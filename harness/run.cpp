@@ -8,6 +8,7 @@
 #include "harness/run_case.hpp"
 #include "harness/run_workers.hpp"
 #include "harness/suggest.hpp"
+#include "harness/version.hpp"
 #include "reference/error.hpp"
 
 namespace ulpscope {
@@ -56,6 +57,10 @@ void check_selection(const std::vector<Case>& cases, const RunOptions& options) 
     if (std::none_of(names.begin(), names.end(), [&](const std::string& n) { return matches({pattern}, n); }))
       throw Error("no variant of these cases is called '" + pattern + "'" +
                   suggestion(pattern, {names.begin(), names.end()}));
+  if (jobs == 0 && options.device == DeviceChoice::cuda && !kBuiltWithCuda)
+    throw Error(
+        "--device cuda: this program was built without CUDA (cmake --preset cuda, where nvcc is, builds it "
+        "with)");
   if (jobs == 0)
     throw Error(
         "nothing to run: no variant of these cases fits the given --variant, --mode and --device "
