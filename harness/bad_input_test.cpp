@@ -128,6 +128,8 @@ TEST(BadInput, EndsInOneClearLineAndExitTwo) {
       {"self-test --json nowhere/r.json", "there is no folder"},
       {"import 'gemm 2x3 * 3x4' --to nowhere/r.npz", "there is no folder"},
       {"run smoke", "--cases"},
+      {"explain --op gemm --stride 2 --input good.npz:a --weight good.npz:b --candidate good.npz:y",
+       "--stride is for convolutions"},
       // where something would be lost
       {"judge good.npz --json good.npz", "--json would replace 'good.npz', which this command reads"},
       {"explain --op gemm --input good.npz:a --weight good.npz:b --candidate good.npz:y --json ./good.npz",

@@ -54,6 +54,10 @@ void per_axis(const std::string& text, const std::string& option, int rank,
               std::array<std::int64_t, 3>& values) {
   if (text.empty()) return;
   const auto parts = parts_of(text);
+  if (rank == 0) {  // the default changes nothing
+    if (parts.size() == 1 && integer(parts[0], option) == values[0]) return;
+    throw Error(option + " is for convolutions: this operator has no spatial axes");
+  }
   if (parts.size() != 1 && parts.size() != static_cast<std::size_t>(rank))
     throw Error(option + " needs one value, or one for each of the " + std::to_string(rank) +
                 " spatial axes");
