@@ -88,7 +88,10 @@ class Fields {
     return at(key).get<double>();
   }
   /// NaN and infinities are written as words.
-  double number_or_nan(const char* key) const { return at(key).is_string() ? std::nan("") : number(key); }
+  double number_or_word(const char* key) const {
+    if (const auto x = number_of(at(key))) return *x;
+    fail(std::string("'") + key + "' must be a number");
+  }
   bool has(const char* key) const {
     return object_.is_object() && object_.contains(key) && !object_[key].is_null();
   }
@@ -242,7 +245,7 @@ Capture assemble_capture(std::string_view meta_text, const std::string& name,
     if (launch.has("sums_of_ones")) {
       const Fields ones = launch.object("sums_of_ones");
       c.ones = {ones.count("outputs"), ones.count("wrong"), ones.index("first_wrong"), 0, 0};
-      if (c.ones.wrong > 0) c.ones.terms = ones.count("terms"), c.ones.seen = ones.number_or_nan("seen");
+      if (c.ones.wrong > 0) c.ones.terms = ones.count("terms"), c.ones.seen = ones.number_or_word("seen");
     }
   }
   c.status = f.text("status");

@@ -24,6 +24,9 @@ TEST(Environment, RecordsWhatChangesArithmeticAndNothingElse) {
   EXPECT_TRUE(changes_arithmetic("OMP_NUM_THREADS"));
   EXPECT_FALSE(changes_arithmetic("PATH"));
   EXPECT_FALSE(changes_arithmetic("HOME"));
+  EXPECT_TRUE(changes_arithmetic("ULPSCOPE_SIMD"));
+  EXPECT_FALSE(changes_arithmetic("ULPSCOPE_PRESET"));  // how it was built
+  EXPECT_FALSE(changes_arithmetic("ULPSCOPE_TARGETS"));
 }
 
 TEST(Environment, NamesToolHostAndDevice) {

@@ -390,4 +390,20 @@ Measurement measure(const Contraction& c, const MeasureSetup& setup, std::int64_
   return pool.result(c.out_shape);
 }
 
+nlohmann::json figures_of(const Measurement& m) {
+  return {{"max_abs", json_number(m.max_abs)},
+          {"mean_abs", json_number(m.mean_abs)},
+          {"mean_signed", json_number(m.mean_signed)},
+          {"max_ulp", json_number(m.max_ulp)},
+          {"p50_ulp", json_number(m.p50_ulp)},
+          {"p99_ulp", json_number(m.p99_ulp)},
+          {"p999_ulp", json_number(m.p999_ulp)},
+          {"max_scaled", json_number(m.max_scaled)},
+          {"headroom", json_number(m.headroom)},
+          {"beyond_bound", m.beyond_bound},
+          {"nonfinite", m.nonfinite},
+          {"nonfinite_mismatch", m.nonfinite_mismatch},
+          {"strata", m.strata}};
+}
+
 }  // namespace ulpscope

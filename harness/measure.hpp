@@ -49,6 +49,9 @@ struct Measurement {
   nlohmann::json ulp_histogram;
 };
 
+/// The figures of a measurement as `error` of a record and the sides of an explanation both have them.
+nlohmann::json figures_of(const Measurement& m);
+
 /// Outputs are off although their data make every sum exact, in any order: the bound is zero everywhere.
 inline bool misses_exact_sums(const Measurement& m) {
   return m.bound == 0 && m.beyond_bound > m.nonfinite_mismatch;

@@ -188,6 +188,14 @@ nlohmann::json json_number(double x) {
   return x;
 }
 
+std::optional<double> number_of(const nlohmann::json& value) {
+  if (value.is_number()) return value.get<double>();
+  if (value == "inf") return std::numeric_limits<double>::infinity();
+  if (value == "-inf") return -std::numeric_limits<double>::infinity();
+  if (value == "nan") return std::numeric_limits<double>::quiet_NaN();
+  return std::nullopt;
+}
+
 nlohmann::json Strata::to_json() const {
   constexpr double kPerU = 0x1p24;  // |error| / S is kept; reports show |error| / (2^-24 S)
   nlohmann::json terms = nlohmann::json::array();

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <vector>
 
 #include "harness/measure_block.hpp"
@@ -92,5 +93,7 @@ inline double threshold_below(double maximum) {
 
 /// JSON has no infinity: "inf" stands for it.
 nlohmann::json json_number(double x);
+/// The way back; no value for anything else.
+std::optional<double> number_of(const nlohmann::json& value);
 
 }  // namespace ulpscope

@@ -42,24 +42,12 @@ std::tuple<std::string, std::string, std::string> key_of(const json& row) {
 }  // namespace
 
 json error_fields(const Measurement& m, const std::optional<Tolerance>& tolerance) {
-  json fields{{"max_abs", json_number(m.max_abs)},
-              {"mean_abs", json_number(m.mean_abs)},
-              {"mean_signed", json_number(m.mean_signed)},
-              {"max_ulp", json_number(m.max_ulp)},
-              {"p50_ulp", json_number(m.p50_ulp)},
-              {"p99_ulp", json_number(m.p99_ulp)},
-              {"p999_ulp", json_number(m.p999_ulp)},
-              {"max_scaled", json_number(m.max_scaled)},
-              {"headroom", json_number(m.headroom)},
-              {"beyond_bound", m.beyond_bound},
-              {"unbounded", m.unbounded},
-              {"equal_bits", m.equal_bits},
-              {"nonfinite", m.nonfinite},
-              {"nonfinite_mismatch", m.nonfinite_mismatch},
-              {"zero_sign_mismatch", m.zero_sign_mismatch},
-              {"worst", worst_of(m.worst)},
-              {"strata", m.strata},
-              {"ulp_histogram", m.ulp_histogram}};
+  json fields = figures_of(m);
+  fields.update({{"unbounded", m.unbounded},
+                 {"equal_bits", m.equal_bits},
+                 {"zero_sign_mismatch", m.zero_sign_mismatch},
+                 {"worst", worst_of(m.worst)},
+                 {"ulp_histogram", m.ulp_histogram}});
   fields["violations"] = tolerance ? json(m.violations) : json();
   if (tolerance) {
     fields["atol"] = tolerance->atol;

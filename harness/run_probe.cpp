@@ -2,8 +2,8 @@
 
 #include <array>
 #include <cmath>
-#include <set>
 
+#include "harness/capture.hpp"
 #include "harness/measure_strata.hpp"
 #include "reference/plan/plan_types.hpp"
 
@@ -101,28 +101,6 @@ std::string probe_effective_mode(Executor& executor, const Variant& variant, con
   return std::isfinite(large) ? "tf32" : "fp16";
 }
 
-namespace {
-
-/// Every corner of the outputs (a kernel's last, short tiles end there), the middle, and some places between.
-std::vector<std::int64_t> spread_places(const Shape& shape) {
-  std::set<std::int64_t> places;
-  const std::size_t axes = shape.size();
-  const std::int64_t outputs = elements(shape);
-  if (outputs == 0) return {};
-  for (std::size_t corner = 0; corner < std::size_t{1} << std::min<std::size_t>(axes, 6); ++corner) {
-    std::int64_t o = 0;
-    for (std::size_t axis = 0; axis < axes; ++axis)
-      o = o * shape[axis] + (axis < 6 && (corner >> axis & 1) ? shape[axis] - 1 : 0);
-    places.insert(o);
-  }
-  constexpr std::int64_t kBetween = 16;
-  for (std::int64_t i = 1; i < kBetween; ++i)  // 128-bit: outputs may be 2^40
-    places.insert(static_cast<std::int64_t>(static_cast<__int128>(outputs) * i / kBetween));
-  return {places.begin(), places.end()};
-}
-
-}  // namespace
-
 SumsOfOnes probe_sums_of_ones(Executor& executor, const Variant& variant, const LaunchArgs& args) {
   const Contraction& c = *args.contraction;
   const StrataMap map(c);
@@ -131,10 +109,12 @@ SumsOfOnes probe_sums_of_ones(Executor& executor, const Variant& variant, const 
   // A mean divides and rounds: a term more or less must stand out from that.
   const double rounding = c.divisor == 1 ? 0 : 4 / most;
   std::vector<std::int64_t> places;
-  for (const std::int64_t o : spread_places(c.out_shape)) {
-    const auto terms = static_cast<double>(map.terms_at(o));
-    if (terms <= most && rounding * terms < 0.25) places.push_back(o);
-  }
+  constexpr std::int64_t kMost = 256;  // outputs: the ends of every axis and tiles' seams among them
+  for (const WindowRange& w : plan_windows(c, args.out_dtype, kMost * size_of(args.out_dtype), 0))
+    for (std::int64_t o = w.begin; o < w.begin + w.count; ++o) {
+      const auto terms = static_cast<double>(map.terms_at(o));
+      if (terms <= most && rounding * terms < 0.25) places.push_back(o);
+    }
   SumsOfOnes found;
   if (places.empty()) return found;
   const std::vector<double> seen = executor.run_constant(variant, args, 1, 1, places);

@@ -13,7 +13,7 @@ namespace ulpscope {
 /// asked for.
 std::string probe_effective_mode(Executor& executor, const Variant& variant, const LaunchArgs& args);
 
-/// Whether a launch on ones sums as many as each of some outputs has terms: every corner, and some between.
+/// Whether a launch on ones sums as many as each of up to 256 outputs has terms: those a capture would keep.
 /// Not for engines that transform their operands. Outputs whose format cannot hold the number of terms are
 /// left out. Throws Error on failure.
 SumsOfOnes probe_sums_of_ones(Executor& executor, const Variant& variant, const LaunchArgs& args);

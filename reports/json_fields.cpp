@@ -1,24 +1,13 @@
 #include "reports/json_fields.hpp"
 
-#include <limits>
 #include <nlohmann/json.hpp>
 
+#include "harness/measure_strata.hpp"
 #include "reference/error.hpp"
 
 namespace ulpscope {
-namespace {
 
 using nlohmann::json;
-
-std::optional<double> as_number(const json& value) {
-  if (value.is_number()) return value.get<double>();
-  if (value == "inf") return std::numeric_limits<double>::infinity();
-  if (value == "-inf") return -std::numeric_limits<double>::infinity();
-  if (value == "nan") return std::numeric_limits<double>::quiet_NaN();
-  return std::nullopt;
-}
-
-}  // namespace
 
 json parse_document(std::string_view text, const std::string& name, const std::string& schema,
                     const std::vector<JsonPlace>& unread) {
@@ -70,7 +59,7 @@ std::string Fields::needed_text(const char* key) const {
 std::optional<double> Fields::number(const char* key) const {
   const json* value = find(key);
   if (!value) return std::nullopt;
-  const std::optional<double> x = as_number(*value);
+  const std::optional<double> x = number_of(*value);
   if (!x) refuse(key, "a number");
   return x;
 }
@@ -108,7 +97,7 @@ std::vector<double> Fields::numbers(const char* key) const {
   std::vector<double> list;
   list.reserve(value->size());
   for (const json& x : *value) {
-    const std::optional<double> number = as_number(x);
+    const std::optional<double> number = number_of(x);
     if (!number) refuse(key, "a list of numbers");
     list.push_back(*number);
   }

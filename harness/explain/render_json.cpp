@@ -1,4 +1,3 @@
-
 #include "harness/explain/render.hpp"
 
 namespace ulpscope {
@@ -20,39 +19,27 @@ nlohmann::json json_of(const std::vector<Rung>& rungs) {
 
 nlohmann::json json_of(const SideReport& s) {
   const Measurement& m = s.error;
-  nlohmann::json j{{"name", s.name},
-                   {"dtype", name_of(s.dtype)},
-                   {"max_abs", json_number(m.max_abs)},
-                   {"mean_abs", json_number(m.mean_abs)},
-                   {"mean_signed", json_number(m.mean_signed)},
-                   {"max_ulp", json_number(m.max_ulp)},
-                   {"p50_ulp", json_number(m.p50_ulp)},
-                   {"p99_ulp", json_number(m.p99_ulp)},
-                   {"p999_ulp", json_number(m.p999_ulp)},
-                   {"max_scaled", json_number(m.max_scaled)},
-                   {"nonfinite", m.nonfinite},
-                   {"nonfinite_mismatch", m.nonfinite_mismatch},
-                   {"correctly_rounded", m.equal_bits},
-                   {"violations", m.violations},
-                   {"bound", json_number(m.bound)},
-                   {"headroom", json_number(m.headroom)},
-                   {"beyond_bound", m.beyond_bound},
-                   {"bound_formula", s.bound_formula},
-                   {"plan", nullptr},
-                   {"unique", s.unique},
-                   {"plans", s.plans},
-                   {"plans_tried", s.candidates_tried},
-                   {"operands", s.operands},
-                   {"operands_fit", s.operands_fit},
-                   {"operands_input", s.operands_input},
-                   {"operands_weight", s.operands_weight},
-                   {"bit_identical", s.bit_identical},
-                   {"verdict", to_string(s.verdict)},
-                   {"why", s.why},
-                   {"ladder", json_of(s.rungs)},
-                   {"strata", m.strata},
-                   {"mistake", nullptr},
-                   {"worst", nullptr}};
+  nlohmann::json j = figures_of(m);
+  j.update({{"name", s.name},
+            {"dtype", name_of(s.dtype)},
+            {"correctly_rounded", m.equal_bits},
+            {"violations", m.violations},
+            {"bound", json_number(m.bound)},
+            {"bound_formula", s.bound_formula},
+            {"plan", nullptr},
+            {"unique", s.unique},
+            {"plans", s.plans},
+            {"plans_tried", s.candidates_tried},
+            {"operands", s.operands},
+            {"operands_fit", s.operands_fit},
+            {"operands_input", s.operands_input},
+            {"operands_weight", s.operands_weight},
+            {"bit_identical", s.bit_identical},
+            {"verdict", to_string(s.verdict)},
+            {"why", s.why},
+            {"ladder", json_of(s.rungs)},
+            {"mistake", nullptr},
+            {"worst", nullptr}});
   if (s.plan) j["plan"] = *s.plan;
   if (!s.family.empty()) j["family"] = s.family;
   if (!s.flushes.empty()) j["flushes_subnormal"] = s.flushes;
